@@ -1,0 +1,3 @@
+"""Snellen: the eye exam for vision models."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,66 @@
+"""`snellen`: the table of verbs. A verb's module is imported when the verb is used, so `--help` stays quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from snellen.core.errors import SnellenError, unknown
+
+VERBS: dict[str, tuple[str, str]] = {
+    "version": ("version", "The versions of Snellen and of what its numbers rest on."),
+}
+"""Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""
+
+
+class LazyVerbs(TyperGroup):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs, in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """For the list of verbs: a stand-in that knows its name and help, nothing imported."""
+        _, text = VERBS[cmd_name]
+        return _stand_in(cmd_name, text)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str, Any, list[str]]:
+        """For the verb that was typed: its command, imported now."""
+        verb = args[0]
+        if verb not in VERBS:
+            raise unknown("command", verb, VERBS)
+        module, _ = VERBS[verb]
+        command = get_command(import_module(f"snellen.cli.{module}").app)
+        command.name = verb
+        return verb, command, args[1:]
+
+
+def _stand_in(name: str, text: str) -> Any:
+    app = typer.Typer(add_completion=False)
+    app.command(name, help=text)(lambda: None)
+    return get_command(app)
+
+
+app = typer.Typer(cls=LazyVerbs, no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+
+
+@app.callback(help="The eye exam for vision models: what VLMs and detectors really see, with numbers that hold.")
+def _root() -> None: ...
+
+
+def main(arguments: Sequence[str] | None = None) -> Any:
+    """Runs the command line. A Snellen error is printed in one paragraph and ends with its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return get_command(app).main(args=words, prog_name="snellen", standalone_mode=True)
+    except SnellenError as error:
+        notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
+        sys.stderr.write(f"snellen: {error}{notes}\n")
+        raise SystemExit(error.exit_code) from None

@@ -1,0 +1,60 @@
+"""An estimate: a number, its interval, and what both rest on; and what can be estimated, a `Measure`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A metric's value with its 95 % interval. `None` stands for "undefined" (0/0), never for zero.
+
+    `n` is the number of units behind it (questions, images, instances), `method` how the interval was made
+    (`wilson`, `bootstrap-percentile`, ...); both may be absent.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    method: str | None = None
+
+    def to_json(self, *, intervals: bool = True) -> dict[str, float | int | str | None]:
+        """`{"value", "low", "high", "n", "method"}`, without what is absent; without intervals on request."""
+        out: dict[str, float | int | str | None] = {"value": _finite(self.value)}
+        if intervals and (self.low is not None or self.high is not None):
+            out |= {"low": _finite(self.low), "high": _finite(self.high)}
+            if self.method is not None:
+                out["method"] = self.method
+        if self.n is not None:
+            out["n"] = self.n
+        return out
+
+
+class Measure(Protocol):
+    """Metrics as a pure function of derived tables and sample weights.
+
+    `names` are the metrics; calling it with `weights`, shape (draws, samples), gives for each name an array of
+    shape (draws,), NaN where undefined. Weights of 1 give the point value; resampled weights give its spread.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics, in order."""
+        ...
+
+    def __call__(self, weights: Float) -> Mapping[str, Float]:
+        """All metrics under each row of `weights`."""
+        ...
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,155 @@
+"""Pictures: the one loader. Whatever the file holds, a picture is what a person sees: upright, 8-bit RGB.
+
+EXIF orientation is applied; 16-bit and float greys are scaled to 8 bit (Pillow alone turns them white); CMYK (also
+Adobe's inverted one), palettes, alpha and greys become RGB; of an animation the first frame counts. A truncated or
+unreadable file is a DataError that names it: nothing is repaired.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from snellen.core.errors import DataError
+
+MAX_PIXELS = 400_000_000
+"""Larger pictures are refused (decompression bombs)."""
+
+
+class Size(NamedTuple):
+    """Width and height in px."""
+
+    width: int
+    height: int
+
+    @property
+    def pixels(self) -> int:
+        """Width x height."""
+        return self.width * self.height
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that is read (or rendered) when it is looked at.
+
+    `name` identifies it among the pictures of its data set and may hold sub-folders. `load` gives the encoded bytes
+    of the file. `size` is the upright size where it is known without loading. `path` is set where it is a file.
+    """
+
+    name: str
+    load: Callable[[], bytes] = field(repr=False, compare=False)
+    size: Size | None = None
+    path: Path | None = None
+
+    @classmethod
+    def from_file(cls, path: Path, *, name: str | None = None, size: Size | None = None) -> Picture:
+        """A picture in a file, read on demand; DataError (on load) where it cannot be read."""
+        return cls(name or path.name, _FileLoader(path), size, path)
+
+    def encoded(self) -> bytes:
+        """The bytes of the file as it is."""
+        return self.load()
+
+    def image(self) -> Image.Image:
+        """The upright 8-bit RGB image. DataError where the bytes are no whole picture."""
+        return decode(self.load(), name=self.name)
+
+    def upright_size(self) -> Size:
+        """The upright size; reads the file's header where `size` is not known."""
+        return self.size if self.size is not None else measure(self.load(), name=self.name)
+
+    def sha256(self) -> str:
+        """SHA-256 of the encoded bytes."""
+        return hashlib.sha256(self.load()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _FileLoader:
+    path: Path
+
+    def __call__(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise DataError(f"picture cannot be read: {error.strerror or error}: {self.path}") from error
+
+
+def decode(data: bytes, *, name: str) -> Image.Image:
+    """Encoded bytes as the upright 8-bit RGB image. DataError names `name` where they are no whole picture."""
+    image = _open(data, name)
+    try:
+        image.load()
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise DataError(f"picture is damaged or cut short ({error}): {name}") from error
+    return to_rgb(_upright(image))
+
+
+def measure(data: bytes, *, name: str) -> Size:
+    """The upright size, from the header alone."""
+    image = _open(data, name)
+    turned = image.getexif().get(0x0112, 1) in {5, 6, 7, 8}
+    return Size(image.height, image.width) if turned else Size(image.width, image.height)
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Any Pillow mode as 8-bit RGB; transparency is laid on black; 16-bit and float are scaled, not clipped."""
+    if image.mode == "RGB":
+        return image
+    if image.mode.startswith(("I", "F")):
+        return _scaled(image)
+    if image.mode == "P" or "transparency" in image.info or image.mode in {"RGBA", "LA", "PA", "RGBa", "La"}:
+        layered = image.convert("RGBA")
+        ground = Image.new("RGBA", layered.size, (0, 0, 0, 255))
+        return Image.alpha_composite(ground, layered).convert("RGB")
+    return image.convert("RGB")
+
+
+def encode_png(image: Image.Image) -> bytes:
+    """`image` as PNG bytes."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def fit(size: Size, max_pixels: int | None, *, multiple: int = 1) -> Size:
+    """The largest size of the same shape with at most `max_pixels`; sides rounded down to `multiple`, at least one."""
+    scale = 1.0 if max_pixels is None else min(1.0, (max_pixels / size.pixels) ** 0.5)
+    return Size(*(max(multiple, int(side * scale) // multiple * multiple) for side in size))
+
+
+def _open(data: bytes, name: str) -> Image.Image:
+    try:
+        image = Image.open(io.BytesIO(data))
+    except UnidentifiedImageError as error:
+        what = "is empty" if not data else "is in no known picture format"
+        raise DataError(f"picture {what}: {name}") from error
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"picture cannot be opened ({error}): {name}") from error
+    if image.width * image.height > MAX_PIXELS:
+        raise DataError(f"picture is {image.width} x {image.height}, more than {MAX_PIXELS:,} px: {name}")
+    return image
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    return ImageOps.exif_transpose(image) or image
+
+
+def _scaled(image: Image.Image) -> Image.Image:
+    """16-bit and wider greys: 0..65535 to 0..255 (0..255 stays); floats: 0..1 or their own range to 0..255."""
+    values = np.asarray(image, dtype=np.float64)
+    top = float(values.max(initial=0.0))
+    if image.mode.startswith("F"):
+        full = 1.0 if top <= 1.0 else max(top, 255.0)
+    elif "16" in image.mode or top > 255:
+        full = 65535.0 if top <= 65535 else top
+    else:
+        full = 255.0
+    grey = np.clip(np.round(values * (255.0 / full)), 0, 255).astype(np.uint8)
+    return Image.fromarray(grey).convert("RGB")

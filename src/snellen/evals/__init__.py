@@ -1,0 +1,1 @@
+"""One file = one protocol: composes stages into a task and says how its answers are scored."""

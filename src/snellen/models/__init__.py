@@ -1,0 +1,1 @@
+"""Anything that answers prompts: servers, libraries, files, observers, baselines."""

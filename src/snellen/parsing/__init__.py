@@ -1,0 +1,1 @@
+"""Replies -> readings: one file per output format, each with read() and write()."""

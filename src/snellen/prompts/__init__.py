@@ -1,0 +1,1 @@
+"""Regimes: templates, option orders, examples, class rules."""

@@ -1,0 +1,1 @@
+"""The only loop, and the store that it writes."""

@@ -1,0 +1,1 @@
+"""Readings and truth -> derived tables and measures."""

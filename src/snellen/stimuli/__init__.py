@@ -1,0 +1,1 @@
+"""Worlds -> pictures and questions: controlled stimuli, as plain data rendered on demand."""

@@ -197,7 +197,8 @@ class Task(Generic[T, V]):
     """An evaluation, composed of stages. `spec` is the canonical description from which it can be built again.
 
     `target`, where there is one, writes the ideal reply to a sample: few-shot examples, the oracle and training
-    targets use it, and `read` of it gives the truth back.
+    targets use it, and `read` of it gives the truth back. With `votes`, `read` is given all draws of a sample at once;
+    without, each draw is an observation of its own.
     """
 
     spec: Mapping[str, Json]
@@ -206,6 +207,7 @@ class Task(Generic[T, V]):
     read: Reader[T, V]
     tabulate: Tabulator[T, V]
     target: Callable[[Sample[T], Prompt], Reply] | None = None
+    votes: bool = False
 
     def requests(self, draws: int = 1) -> Iterator[Prompt]:
         """Every prompt of every sample, each `draws` times, made as they are asked for."""

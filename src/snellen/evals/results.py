@@ -1,0 +1,93 @@
+"""Results: the numbers of a run, each with its interval, and what they may be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from snellen.core.estimates import Estimate
+from snellen.core.specs import Json, fingerprint
+from snellen.core.tables import Tables
+
+
+@dataclass(frozen=True)
+class Results:
+    """What `score` found.
+
+    metrics: name -> estimate, for the whole run. per_class: class -> metric -> estimate. groups: attribute -> value ->
+    metric -> estimate. facts: what else is true of the run (counts, operating point, score source). guard: what two
+    results must share to be compared.
+    """
+
+    task: str
+    metrics: Mapping[str, Estimate]
+    per_class: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Mapping[str, Estimate]]] = field(default_factory=dict)
+    options: Mapping[str, Json] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    guard: Mapping[str, Json] = field(default_factory=dict)
+
+    def to_json(self, *, intervals: bool = True, flat: bool = False) -> dict[str, Any]:
+        """The stored form; `flat` puts the metrics at the top, as `snellen score --json` prints them."""
+
+        def plain(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+            return {name: estimate.to_json(intervals=intervals) for name, estimate in estimates.items()}
+
+        metrics = plain(self.metrics)
+        rest: dict[str, Any] = {
+            "per_class": {label: plain(estimates) for label, estimates in self.per_class.items()},
+            "groups": {
+                name: {value: plain(estimates) for value, estimates in values.items()}
+                for name, values in self.groups.items()
+            },
+            "options": dict(self.options),
+            "facts": dict(self.facts),
+            "guard": dict(self.guard),
+        }
+        return {"task": self.task, **(metrics if flat else {"metrics": metrics}), **rest}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Results:
+        """The inverse of `to_json`."""
+
+        def read(estimates: Mapping[str, Any]) -> dict[str, Estimate]:
+            return {name: Estimate(**estimate) for name, estimate in estimates.items()}
+
+        return cls(
+            data["task"],
+            read(data["metrics"]),
+            {label: read(estimates) for label, estimates in data.get("per_class", {}).items()},
+            {
+                name: {value: read(estimates) for value, estimates in values.items()}
+                for name, values in data.get("groups", {}).items()
+            },
+            data.get("options", {}),
+            data.get("facts", {}),
+            data.get("guard", {}),
+        )
+
+
+def truth_hash(tables: Tables) -> str:
+    """SHA-256 of what is true in the tables, whatever the order of the samples: equal truth, equal hash."""
+    outcomes = tables.outcomes
+    if tables.detections is None:
+        rows = sorted(zip(outcomes["sample"].tolist(), outcomes["target"].tolist(), strict=True))
+        return fingerprint([list(row) for row in rows])
+    table = tables.detections.take(tables.detections["truth"])
+    names = np.array([*tables.classes, ""])[table["label"]]
+    samples = outcomes["sample"][table["sample"]]
+    corners = [np.round(table[side], 6).tolist() for side in ("x1", "y1", "x2", "y2")]
+    rows = sorted(zip(samples.tolist(), names.tolist(), *corners, table["crowd"].tolist(), strict=True))
+    return fingerprint([list(row) for row in rows])
+
+
+def guard_of(tables: Tables, **options: Json) -> dict[str, Json]:
+    """What must be equal for two results to be compared: the truth, the samples, and the metric's `options`."""
+    return {
+        "truth": truth_hash(tables),
+        "samples": fingerprint(sorted(set(tables.outcomes["sample"].tolist()))),
+        **options,
+    }

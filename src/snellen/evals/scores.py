@@ -1,0 +1,97 @@
+"""Scoring a run: replies -> readings -> derived tables -> results. Needs no model, and can be repeated."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from snellen.core.errors import IncompleteError
+from snellen.core.stages import AnyTask, Exchange, Failed, Key, Prompt, Reading, Reply, Sample
+from snellen.core.tables import Tables
+from snellen.evals.measures import results_of
+from snellen.evals.results import Results
+from snellen.evals.tasks import open_task
+from snellen.runs.store import Run
+
+
+def score(run: Run, *, intervals: bool = True, draws: int = 1000, seed: int = 0, incomplete: bool = False) -> Results:
+    """Scores all replies of `run`, writes its derived tables and `results.json`, and returns the results.
+
+    IncompleteError where requests failed or were never made, unless `incomplete`: then only samples with all their
+    answers count, and the results say how many those are.
+    """
+    task = open_task(run.manifest.task)
+    tables, missing = tabulate(task, dict(run.replies()), draws=run.manifest.draws, selection=run.selected())
+    if missing and not incomplete:
+        some = ", ".join(repr(key.sample) for key in missing[:3])
+        raise IncompleteError(
+            f"{len(missing)} answers are missing (failed or never asked; the first: {some}). "
+            f"Type:  snellen retry {run.path}   or score what there is with --incomplete"
+        )
+    results = results_of(tables, task=str(task.spec["task"]), options=_options(task), intervals=intervals, draws=draws,
+                         seed=seed)  # fmt: skip
+    if missing:
+        results = replace(results, facts={**results.facts, "missing_answers": len(missing)})
+    run.write_tables(tables)
+    run.write_results(results.to_json())
+    return results
+
+
+def tabulate(
+    task: AnyTask,
+    replies: Mapping[Key, Reply | Failed],
+    *,
+    draws: int = 1,
+    selection: frozenset[str] | None = None,
+) -> tuple[Tables, list[Key]]:
+    """The derived tables of all samples whose every call was answered, and the keys that were not.
+
+    With several draws, each draw is an observation of its own (attribute `draw`; the cluster stays the sample's),
+    unless the task reads all draws together (`Task.votes`). `selection` keeps the samples with these ids.
+    """
+    missing: list[Key] = []
+
+    def pairs() -> Iterator[tuple[Sample[Any], Reading[Any]]]:
+        for sample in task.samples:
+            if selection is not None and sample.id not in selection:
+                continue
+            prompts = task.prompts(sample)
+            groups = [[p.drawn(d) for p in prompts] for d in range(draws)]
+            if task.votes:
+                groups = [[prompt for group in groups for prompt in group]]
+            for draw, group in enumerate(groups):
+                exchanges = _exchanges(group, replies)
+                if len(exchanges) < len(group):
+                    missing.extend(p.key for p in group if not isinstance(replies.get(p.key), Reply))
+                    continue
+                seen = sample if len(groups) == 1 else replace(sample, attributes={**sample.attributes, "draw": draw})
+                yield seen, _read(task, seen, exchanges)
+
+    return task.tabulate(pairs()), missing
+
+
+def _exchanges(prompts: list[Prompt], replies: Mapping[Key, Reply | Failed]) -> list[Exchange]:
+    found = ((prompt, replies.get(prompt.key)) for prompt in prompts)
+    return [Exchange(prompt, reply) for prompt, reply in found if isinstance(reply, Reply)]
+
+
+def _read(task: AnyTask, sample: Sample[Any], exchanges: list[Exchange]) -> Reading[Any]:
+    try:
+        return task.read(sample, exchanges)
+    except Exception as error:
+        error.add_note(f"while reading the replies to sample {sample.id!r}")
+        raise
+
+
+def _options(task: AnyTask) -> dict[str, Any]:
+    return {name: value for name, value in task.spec.items() if name != "task"}
+
+
+def by_sample(replies: Mapping[Key, Reply | Failed]) -> dict[str, list[tuple[Key, Reply | Failed]]]:
+    """Replies of each sample, in the order of their keys."""
+    groups: dict[str, list[tuple[Key, Reply | Failed]]] = defaultdict(list)
+    for key in sorted(replies):
+        groups[key.sample].append((key, replies[key]))
+    return dict(groups)

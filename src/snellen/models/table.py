@@ -1,0 +1,62 @@
+"""The table of models. Adding one touches its own file, one line here, and a row of the conformance suite.
+
+Another package adds a provider by an entry point in the group `snellen.models`: name = provider, value = a factory
+`(ModelSpec, AnyTask | None) -> Model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TypeAlias, cast
+
+from snellen.core.errors import SpecError, unknown
+from snellen.core.specs import Json, ModelSpec
+from snellen.core.stages import AnyTask, Model
+
+Factory: TypeAlias = Callable[[ModelSpec, AnyTask | None], Model]
+
+MODELS: dict[str, tuple[str, str]] = {
+    "fake": ("snellen.models.fake", "fake"),
+    "random": ("snellen.models.chance", "random_model"),
+    "majority": ("snellen.models.chance", "majority"),
+    "oracle": ("snellen.models.oracle", "oracle"),
+    "replay": ("snellen.models.replay", "replay"),
+    "openai": ("snellen.models.openai", "openai"),
+}
+"""Provider -> (module, factory); the module is imported when the model is built."""
+
+GROUP = "snellen.models"
+
+OPERATIONAL = frozenset({"attempts", "base_url", "concurrency", "key_env", "requests_per_second", "timeout"})
+"""Options that say how a model is reached, not what it answers: they may differ between a run and its resumption."""
+
+
+def build(spec: ModelSpec, *, task: AnyTask | None = None) -> Model:
+    """The model that `spec` names. `task` serves those that need its samples (majority, oracle).
+
+    SpecError where the provider is unknown (the known ones are listed) or an option is.
+    """
+    if spec.provider in MODELS:
+        module, name = MODELS[spec.provider]
+        return cast(Factory, getattr(import_module(module), name))(spec, task)
+    added = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if spec.provider not in added:
+        raise unknown("model provider", spec.provider, {**MODELS, **added})
+    return cast(Factory, added[spec.provider].load())(spec, task)
+
+
+def identity(spec: ModelSpec) -> dict[str, Json]:
+    """What decides a model's answers: its canonical spec without the operational options."""
+    kept = {name: value for name, value in spec.options.items() if name not in OPERATIONAL}
+    return ModelSpec(spec.provider, spec.name, kept).to_json()
+
+
+def check_options(spec: ModelSpec, *, known: frozenset[str], needs_name: bool = False) -> None:
+    """SpecError for an option that `spec`'s provider does not have, or a missing name."""
+    for name in spec.options:
+        if name not in known:
+            raise unknown(f"option of {spec.provider}", name, known or {"(none)"})
+    if needs_name and not spec.name:
+        raise SpecError(f"a model of {spec.provider} is named {spec.provider}/NAME, got {str(spec)!r}")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from snellen.core.errors import ShapeError
+from snellen.core.labels import ClassIndex
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -177,14 +178,15 @@ class BoxTable:
 
     @classmethod
     def of(cls, items: Mapping[str, Detections], classes: Sequence[str]) -> BoxTable:
-        """From the detections of each image; labels outside `classes` become -1."""
-        index = {name: i for i, name in enumerate(classes)}
+        """From the detections of each image; labels outside `classes` (see `core.labels`) become -1."""
+        find = ClassIndex(classes)
+        codes = {label: find(label) for label in {label for found in items.values() for label in found.labels}}
         every = Detections.concatenate(list(items.values()))
         return cls(
             tuple(items),
             tuple(classes),
             np.repeat(np.arange(len(items)), [len(d) for d in items.values()]),
-            np.array([index.get(label, -1) for label in every.labels], dtype=np.int64),
+            np.array([codes[label] for label in every.labels], dtype=np.int64),
             every.boxes,
             every.scores,
             np.zeros(len(every), dtype=np.bool_) if every.crowd is None else every.crowd,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,30 @@ class Measure(Protocol):
     def __call__(self, weights: Float) -> Mapping[str, Float]:
         """All metrics under each row of `weights`."""
         ...
+
+
+class Ratio(NamedTuple):
+    """A metric that is a ratio of two sums over samples: what each sample adds above and below, each (samples,)."""
+
+    above: Float
+    below: Float
+
+
+@runtime_checkable
+class Ratios(Protocol):
+    """What a `Measure` may also offer: which of its metrics are plain ratios of sums (accuracy, precision, recall).
+
+    Their intervals need no resampling, and a proportion's is exact enough even where every sample is right.
+    """
+
+    @property
+    def ratios(self) -> Mapping[str, Ratio]:
+        """Metric -> its two columns."""
+        ...
+
+
+OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd"})
+"""Metrics that are not shares between 0 and 1: at a value of 0 or 1 they may still vary both ways."""
 
 
 def _finite(value: float | None) -> float | None:

@@ -169,7 +169,8 @@ class Reading(Generic[V]):
     """What the replies to one sample mean. `value` is None where they mean nothing that can be scored.
 
     `salvage` grades how much help the text needed; `reason` says what was wrong; `unread` counts items of a
-    readable list that could not be read themselves (a box of three numbers).
+    readable list that could not be read themselves (a box of three numbers). `words` is the length of the reply's
+    text in words, None where it was not counted.
     """
 
     value: V | None
@@ -177,6 +178,7 @@ class Reading(Generic[V]):
     salvage: Salvage = "intact"
     reason: str = ""
     unread: int = 0
+    words: int | None = None
 
 
 Prompter: TypeAlias = Callable[[Sample[T]], Sequence[Prompt]]

@@ -59,7 +59,10 @@ def test_weights_mean_repetition(rows, data):
     weighted = measure(tables)(np.array([counts], dtype=float))
     repeated = [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
     expected = values_of(repeated) if repeated else {}
+    targets = {target for target, _ in repeated}
     for name, value in weighted.items():
+        if name.startswith("precision.") and name.partition(".")[2] not in targets:
+            continue  # of a label that is no target a repeated table knows nothing
         np.testing.assert_allclose(value[0], expected.get(name, math.nan), atol=1e-12, err_msg=name)
 
 

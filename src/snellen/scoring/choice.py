@@ -100,7 +100,7 @@ class ChoiceMeasure:
         sums = np.atleast_2d(np.asarray(weights, dtype=np.float64)) @ self.columns
         total, right, other, counted, words, squares = sums[:, :6].T
         hits, truths, answers = sums[:, 6:].reshape(len(sums), len(self.classes), 3).transpose(2, 0, 1)
-        f1 = _over(2 * hits, truths + answers)
+        f1 = np.where(truths > 0, _over(2 * hits, truths + answers), np.nan)
         precision, recall = _over(hits, answers), _over(hits, truths)
         spread = np.maximum(squares - _over(words * words, counted), 0.0)
         found = {
@@ -120,7 +120,7 @@ def measure(tables: Tables) -> ChoiceMeasure:
     deviation, ddof 1, of the answers' length), and f1.<label>, precision.<label>, recall.<label>.
 
     An answer that counts as right by `Choice.also` is counted as its sample's target. words are absent where no
-    reading counted them. A label without truths under some weights takes no part in the macro mean there.
+    reading counted them. A label without truths under some weights has no F1 there and no part in the macro mean.
     """
     table = tables.outcomes
     right = np.asarray(table["correct"], dtype=np.bool_)

@@ -1,1 +1,1 @@
-"""Worlds -> pictures and questions: controlled stimuli, as plain data rendered on demand."""
+"""Controlled stimuli: worlds (plain data), their pictures (a pure function), and the questions asked about them."""

@@ -24,7 +24,7 @@ def task(
     *,
     data: str,
     split: str | None = None,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     notation: str = "qwen3-vl",
     prompt: str | None = None,
     calls: Calls = "multi",

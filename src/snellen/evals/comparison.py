@@ -1,0 +1,153 @@
+"""Comparing two runs: the guard first, then paired differences with intervals, corrected for how many were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from snellen.core.errors import GuardError
+from snellen.core.tables import Tables
+from snellen.evals.measures import measure_of, split_classes
+from snellen.evals.results import Results, guard_of
+from snellen.statistics.paired import Difference, difference, holm
+
+MUST_AGREE = {
+    "truth": "the truth that they were scored against",
+    "samples": "the samples that they answered",
+    "max_dets": "the limit of detections per picture and class",
+    "chair": "the meaning of CHAIR",
+    "classes": "whether all classes were asked for or only those present",
+    "failures": "whether failed replies count",
+    "protocol": "the protocol",
+    "ties": "how ties are scored",
+    "reader": "how answers were read",
+}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run as comparisons need it: its name, results and derived tables."""
+
+    name: str
+    results: Results
+    tables: Tables
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """B minus A for every metric, on the samples of both."""
+
+    a: str
+    b: str
+    differences: Mapping[str, Difference]
+    samples: int
+    on_common: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON: per metric a, b, difference with low and high, p, p_holm."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "samples": self.samples,
+            "on_common": self.on_common,
+            "metrics": {name: found.to_json() for name, found in self.differences.items()},
+        }
+
+
+def compare(
+    a: Scored,
+    b: Scored,
+    *,
+    on: Literal["all", "common"] = "all",
+    metrics: Sequence[str] = (),
+    draws: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """Paired comparison of two scored runs of one task.
+
+    GuardError where the two must not be compared: another truth, other options of the metric, other samples (unless
+    `on="common"`: then the samples of both, and the comparison says so). `metrics` chooses some; Holm's correction
+    is over those that are reported.
+    """
+    check_guard(a.results, b.results, ignore=("samples", "truth") if on == "common" else ())
+    first, second = _aligned(a.tables, b.tables)
+    if not len(first.outcomes):
+        raise GuardError(f"{a.name} and {b.name} have no sample in common")
+    if on == "common":
+        check_guard(a.results, b.results, found=(guard_of(first), guard_of(second)), ignore=("samples",))
+    one, two = measure_of(first, a.results.options), measure_of(second, b.results.options)
+    clusters = first.outcomes["cluster"]
+    found = difference(one, two, clusters, draws=draws, rng=np.random.default_rng(seed))
+    whole, _ = split_classes(found, first.classes)  # type: ignore[arg-type]
+    kept = {name: value for name, value in whole.items() if not metrics or name in metrics}
+    return Comparison(a.name, b.name, holm_over(kept), len(first.outcomes), on == "common")  # type: ignore[arg-type]
+
+
+def holm_over(differences: Mapping[str, Difference]) -> dict[str, Difference]:
+    """The same differences with p values corrected by Holm over all of them."""
+    return holm(differences)
+
+
+def check_guard(
+    a: Results,
+    b: Results,
+    *,
+    ignore: Sequence[str] = (),
+    found: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
+) -> None:
+    """GuardError that names everything in which two results differ and must not."""
+    one, two = found or (a.guard, b.guard)
+    reasons = [
+        f"{meaning} ({_short(one.get(name))} against {_short(two.get(name))})"
+        for name, meaning in MUST_AGREE.items()
+        if name not in ignore and name in {**one, **two} and one.get(name) != two.get(name)
+    ]
+    if found is None and a.task.partition("/")[0] != b.task.partition("/")[0] and "truth" not in ignore:
+        reasons.insert(0, f"the kind of task ({a.task} against {b.task})")
+    if reasons:
+        hint = " To compare on the samples that both answered: --on common" if "samples" not in ignore else ""
+        raise GuardError(f"these two must not be compared: they differ in {'; '.join(reasons)}.{hint}")
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text[:10] if len(text) == 64 else text
+
+
+def _aligned(a: Tables, b: Tables) -> tuple[Tables, Tables]:
+    """Both tables on the samples of both, in one order."""
+    keys_a, keys_b = _keys(a), _keys(b)
+    place = {key: i for i, key in enumerate(keys_b)}
+    shared = [(i, place[key]) for i, key in enumerate(keys_a) if key in place]
+    left = np.array([i for i, _ in shared], dtype=np.int64)
+    right = np.array([j for _, j in shared], dtype=np.int64)
+    return select(a, left), select(b, right)
+
+
+def _keys(tables: Tables) -> list[tuple[str, float]]:
+    outcomes = tables.outcomes
+    draws = outcomes["attr.draw"].tolist() if "attr.draw" in outcomes else [0.0] * len(outcomes)
+    return list(zip(outcomes["sample"].tolist(), draws, strict=True))
+
+
+def select(tables: Tables, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Tables:
+    """The tables of the samples at `rows` of the outcomes, in that order."""
+    outcomes = tables.outcomes.take(rows)
+    if tables.detections is None:
+        return Tables(outcomes, None, tables.classes, tables.facts)
+    table = tables.detections
+    new = np.full(len(tables.outcomes), -1, dtype=np.int64)
+    new[rows] = np.arange(len(rows))
+    kept = np.flatnonzero(new[table["sample"]] >= 0)
+    kept = kept[np.argsort(new[table["sample"][kept]], kind="stable")]
+    moved = np.full(len(table) + 1, -1, dtype=np.int64)
+    moved[kept] = np.arange(len(kept))
+    columns = dict(table.take(kept).columns)
+    columns["sample"] = new[columns["sample"]]
+    for name in columns:
+        if name.startswith("partner"):
+            columns[name] = moved[columns[name]]
+    return Tables(outcomes, type(table)(columns), tables.classes, tables.facts)

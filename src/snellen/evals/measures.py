@@ -1,0 +1,123 @@
+"""Which measures belong to which tables, and the results made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from snellen.core.estimates import Estimate, Float, Measure, Ratio, Ratios
+from snellen.core.specs import Json
+from snellen.core.tables import Table, Tables
+from snellen.evals.results import Results, guard_of
+from snellen.scoring import average_precision, choice, counting, grounding, hallucination
+from snellen.statistics.intervals import bootstrap, point
+
+GROUPED = 12
+"""An attribute with more values than this is no stratum of its own in the results (the tables still hold it)."""
+
+PER_CLASS = frozenset({"f1", "precision", "recall", "ap", "ap50"})
+
+
+class Joined:
+    """Several measures of the same tables as one."""
+
+    def __init__(self, parts: Sequence[Measure]) -> None:
+        self.parts = tuple(parts)
+        self.names = tuple(name for part in parts for name in part.names)
+        self.ratios: Mapping[str, Ratio] = {
+            name: ratio for part in parts if isinstance(part, Ratios) for name, ratio in part.ratios.items()
+        }
+
+    def __call__(self, weights: Float) -> Mapping[str, Float]:
+        """All metrics of all parts under each row of `weights`."""
+        return {name: values for part in self.parts for name, values in part(weights).items()}
+
+
+def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
+    """The measures of these tables: closed answers, or boxes.
+
+    options for boxes: max_dets (500), chair (class | overlap | match).
+    """
+    if tables.detections is None:
+        return choice.measure(tables)
+    return Joined(
+        (
+            average_precision.measure(tables, max_dets=int(options.get("max_dets", 500))),
+            grounding.measure(tables),
+            counting.measure(tables),
+            hallucination.measure(tables, support=options.get("chair", "class")),
+        )
+    )
+
+
+def results_of(
+    tables: Tables,
+    *,
+    task: str,
+    options: Mapping[str, Json],
+    intervals: bool = True,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Results:
+    """All metrics of `tables`, whole, per class and per attribute value, with intervals over clusters."""
+
+    def estimate(part: Tables) -> dict[str, Estimate]:
+        measure = measure_of(part, options)
+        if not intervals or not len(part.outcomes):
+            return point(measure, len(part.outcomes))
+        clusters = part.outcomes["cluster"]
+        return bootstrap(measure, clusters, draws=draws, rng=np.random.default_rng(seed))
+
+    metrics, per_class = split_classes(estimate(tables), tables.classes)
+    groups: dict[str, dict[str, dict[str, Estimate]]] = {}
+    if tables.detections is None:
+        for name in strata(tables.outcomes):
+            column = tables.outcomes[name]
+            groups[name.removeprefix("attr.")] = {
+                str(value): split_classes(estimate(_where(tables, column == value)), tables.classes)[0]
+                for value in np.unique(column).tolist()
+            }
+    compared = {name: value for name, value in options.items() if name in GUARDED}
+    facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}
+    return Results(task, metrics, per_class, groups, options, facts, guard_of(tables, **compared))
+
+
+GUARDED = frozenset({"max_dets", "chair", "classes", "failures", "protocol", "ties", "reader"})
+"""Options that two results must share to be compared."""
+
+
+def split_classes(
+    estimates: Mapping[str, Estimate], classes: Sequence[str]
+) -> tuple[dict[str, Estimate], dict[str, dict[str, Estimate]]]:
+    """`f1.<class>` and its like go to their class; the rest stays."""
+    metrics: dict[str, Estimate] = {}
+    per_class: dict[str, dict[str, Estimate]] = {label: {} for label in classes}
+    for name, found in estimates.items():
+        kind, dot, label = name.partition(".")
+        if dot and kind in PER_CLASS and label in per_class:
+            per_class[label][kind] = found
+        else:
+            metrics[name] = found
+    return metrics, {label: found for label, found in per_class.items() if found}
+
+
+def strata(outcomes: Table) -> list[str]:
+    """Columns by whose values results are split: the question, and attributes of few values."""
+    names = ["question", *(name for name in outcomes.names if name.startswith("attr."))]
+    return [name for name in names if name in outcomes and 1 < len(np.unique(outcomes[name])) <= GROUPED]
+
+
+def counts(outcomes: Table) -> dict[str, Any]:
+    """How many samples have which status and salvage level."""
+    return {
+        name: dict(zip(*(part.tolist() for part in np.unique(outcomes[name], return_counts=True)), strict=True))
+        for name in ("status", "salvage")
+    }
+
+
+def _where(tables: Tables, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Tables:
+    kept = tables.outcomes.take(mask)
+    classes = tuple(label for label in tables.classes if label in set(kept["target"].tolist()))
+    return Tables(kept, None, classes, tables.facts)

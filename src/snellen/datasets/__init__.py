@@ -1,1 +1,1 @@
-"""Readers and writers of data sets on disk."""
+"""Readers and writers of pictures with boxes: COCO, Roboflow, YOLO, VOC, WADE and others; splits and few-shot sets."""

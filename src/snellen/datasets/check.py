@@ -1,0 +1,190 @@
+"""Looks at what the files say and names every fault that changes a score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.labels import collisions
+from snellen.datasets.findings import Finding, Severity, listed
+from snellen.datasets.raw import Raw
+
+KEPT = 1000
+"""Examples that a finding holds."""
+
+
+def check(raw: Raw) -> list[Finding]:
+    """The reader's findings and those of the columns, worst first."""
+    found = [*raw.findings, *(finding for rule in RULES for finding in rule(raw))]
+    return sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.severity))
+
+
+def _doubled_images(raw: Raw) -> Iterable[Finding]:
+    counts = Counter(raw.image_ids)
+    for key in [key for key, n in counts.items() if n > 1]:
+        names = [name for name, other in zip(raw.files, raw.image_ids, strict=True) if other == key]
+        yield _one(
+            raw,
+            "duplicate-image-id",
+            "error",
+            f"duplicate image id {key} ({listed(names)})",
+            len(names) - 1,
+            [str(key)],
+        )
+    for name, n in Counter(raw.files).items():
+        if n > 1:
+            yield _one(raw, "duplicate-file", "error", f"{n} images are the file {name!r}", n - 1, [name])
+
+
+def _doubled_annotations(raw: Raw) -> Iterable[Finding]:
+    ids = raw.annotation_ids
+    if not len(ids):
+        return
+    if isinstance(ids, np.ndarray):
+        keys, counts = np.unique(ids, return_counts=True)
+        doubled = [str(key) for key in keys[counts > 1].tolist()]
+    else:
+        doubled = [str(key) for key, n in Counter(ids).items() if n > 1]
+    if doubled:
+        yield _one(
+            raw, "duplicate-annotation-id", "error", f"duplicate annotation id {listed(doubled)}", len(doubled), doubled
+        )
+
+
+def _id_zero(raw: Raw) -> Iterable[Finding]:
+    ids = raw.annotation_ids
+    if isinstance(ids, np.ndarray) and (ids == 0).any():
+        text = "an annotation has the id 0: some evaluators count it as missed (here ids play no role)"
+        yield _one(raw, "annotation-id-zero", "warning", text, int((ids == 0).sum()), ["0"])
+
+
+def _dangling(raw: Raw) -> Iterable[Finding]:
+    for code, kind, refs in (
+        ("unknown-image", "image", raw.image_refs),
+        ("unknown-category", "category", raw.label_refs),
+    ):
+        if refs:
+            places = [f"{raw.row(row)} refers to {kind} {ref}" for row, ref in refs.items()]
+            plural = "images" if kind == "image" else "categories"
+            text = f"{listed(places)}, which {'is' if len(places) == 1 else 'are'} not in {plural}"
+            yield _one(raw, code, "error", text, len(places), places)
+
+
+def _geometry(raw: Raw) -> Iterable[Finding]:
+    boxes = raw.boxes
+    if raw.malformed:
+        places = [f"{raw.row(row)}: {why}" for row, why in raw.malformed.items()]
+        yield _one(
+            raw,
+            "malformed-box",
+            "error",
+            f"{len(places):,} boxes cannot be read: {listed(places)}",
+            len(places),
+            places,
+        )
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(boxes).all(axis=1))
+    bad = ~finite
+    bad[list(raw.malformed)] = False
+    yield from _rows(raw, "non-finite-box", "error", bad, "annotations with a non-finite bbox")
+    with np.errstate(invalid="ignore"):
+        sides = boxes[:, 2:] - boxes[:, :2]
+        inverted = finite & (sides < 0).any(axis=1)
+        empty = finite & ~inverted & (sides == 0).any(axis=1)
+    yield from _rows(raw, "inverted-box", "error", inverted, "boxes with a negative side")
+    yield from _rows(raw, "zero-area-box", "error", empty, "boxes without area, which nothing can match")
+    yield from _outside(raw, finite & ~inverted)
+
+
+def _outside(raw: Raw, sound: NDArray[np.bool_]) -> Iterable[Finding]:
+    if not len(raw.sizes) or not len(raw.boxes):
+        return
+    size = raw.sizes[raw.image].astype(np.float64)
+    known = sound & (raw.image >= 0) & (size > 0).all(axis=1)
+    slack = 1e-6 * size + 1e-6
+    beyond = (raw.boxes[:, 2:] > size + slack).any(axis=1) | (raw.boxes[:, :2] < -slack).any(axis=1)
+    away = ((raw.boxes[:, :2] >= size) | (raw.boxes[:, 2:] <= 0)).any(axis=1)
+    yield from _rows(raw, "outside-box", "error", known & away, "boxes wholly outside their image")
+    yield from _rows(raw, "leaving-box", "warning", known & beyond & ~away, "boxes leaving their image")
+
+
+def _repeated(raw: Raw) -> Iterable[Finding]:
+    if len(raw.boxes) < 2:
+        return
+    rows = np.column_stack([raw.image, raw.label, raw.boxes])
+    order = np.lexsort(rows.T[::-1])
+    same = (np.diff(rows[order], axis=0) == 0).all(axis=1)
+    again = np.zeros(len(rows), dtype=np.bool_)
+    again[order[1:][same]] = True
+    yield from _rows(raw, "repeated-box", "warning", again, "boxes drawn twice (same image, class and corners)")
+
+
+def _names(raw: Raw) -> Iterable[Finding]:
+    for first, second in collisions(raw.classes):
+        text = f"classes {first!r} and {second!r} are one name once case, spaces and hyphens are ignored"
+        yield _one(raw, "colliding-classes", "error", text, 1, [first, second])
+    for key, n in Counter(raw.category_ids).items():
+        if n > 1:
+            yield _one(raw, "duplicate-category-id", "error", f"duplicate category id {key}", n - 1, [str(key)])
+
+
+def _sizes(raw: Raw) -> Iterable[Finding]:
+    if not len(raw.sizes):
+        return
+    bad = np.flatnonzero((raw.sizes <= 0).any(axis=1))
+    if len(bad):
+        names = [raw.files[i] for i in bad.tolist()]
+        text = f"{len(bad):,} images without width and height: {listed(names)}"
+        yield _one(raw, "size-missing", "warning", text, len(bad), names)
+
+
+def _pictures(raw: Raw) -> Iterable[Finding]:
+    missing = [name for name, path in zip(raw.files, raw.paths, strict=True) if path is None] if raw.paths else []
+    if missing and len(missing) == len(raw.files):
+        yield _one(raw, "no-pictures", "note", "no picture was found beside the annotations", len(missing), missing)
+    elif missing:
+        text = f"{len(missing):,} pictures are not there: {listed(missing)}"
+        yield _one(raw, "missing-picture", "error", text, len(missing), missing)
+    shared = [str(path) for path, n in Counter(path for path in raw.paths if path).items() if n > 1]
+    if shared:
+        yield _one(
+            raw, "shared-picture", "error", f"several images mean one file: {listed(shared)}", len(shared), shared
+        )
+
+
+RULES: tuple[Callable[[Raw], Iterable[Finding]], ...] = (
+    _doubled_images,
+    _doubled_annotations,
+    _dangling,
+    _geometry,
+    _repeated,
+    _names,
+    _sizes,
+    _pictures,
+    _id_zero,
+)
+"""Every rule that looks at the columns, in the order of their findings."""
+
+
+def _rows(raw: Raw, code: str, severity: Severity, mask: NDArray[np.bool_], what: str) -> Iterable[Finding]:
+    rows = np.flatnonzero(mask)
+    if not len(rows):
+        return
+    places = [f"{raw.row(i)} ({_image(raw, i)}) {_box(raw, i)}" for i in rows[:KEPT].tolist()]
+    text = f"{len(rows):,} {what}, for example {'; '.join(places[:3])}"
+    yield _one(raw, code, severity, text, len(rows), places)
+
+
+def _image(raw: Raw, row: int) -> str:
+    image = int(raw.image[row])
+    return "no image" if image < 0 else f"image {raw.image_ids[image]}, {raw.files[image]}"
+
+
+def _box(raw: Raw, row: int) -> str:
+    return "[" + ", ".join(f"{value:g}" for value in raw.boxes[row].tolist()) + "]"
+
+
+def _one(raw: Raw, code: str, severity: Severity, text: str, count: int, examples: Sequence[str]) -> Finding:
+    return Finding(code, severity, text, count, str(raw.source), tuple(examples[:KEPT]))

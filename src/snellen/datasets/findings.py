@@ -1,0 +1,84 @@
+"""Findings: what is odd or wrong in a data set, with its place. Loading refuses errors; `snellen doctor` lists all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from snellen.core.errors import DataError
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
+SHOWN = 3
+"""Examples named in a message."""
+
+BLOCKING = frozenset(
+    {
+        "duplicate-image-id",
+        "duplicate-file",
+        "shared-picture",
+        "duplicate-annotation-id",
+        "duplicate-category-id",
+        "colliding-classes",
+        "unknown-image",
+        "unknown-category",
+        "malformed-box",
+        "malformed-line",
+        "malformed-file",
+        "non-finite-box",
+        "inverted-box",
+    }
+)
+"""Faults with which a data set is not loaded unless they are allowed; the rest is loaded and reported."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of fault in one place (a file, a part of the data set).
+
+    severity: an `error` changes the score of a perfect model, a `warning` may, here or in other tools; a `note` does
+    not. code: its kind. message: fact, expectation, examples. count: how many.
+    where: file or part. examples: the ids, names or lines concerned (all of them up to a thousand).
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    count: int = 1
+    where: str = ""
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.message} [{self.code}]" + (f": {self.where}" if self.where else "")
+
+    def to_json(self) -> dict[str, object]:
+        """As plain JSON."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "count": self.count,
+            "message": self.message,
+            "where": self.where,
+            "examples": list(self.examples),
+        }
+
+
+def listed(items: Sequence[object], *, shown: int = SHOWN) -> str:
+    """`a, b, c and 12 more`."""
+    text = ", ".join(str(item) for item in items[:shown])
+    return text + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
+
+
+def refuse(findings: Iterable[Finding], *, allow: Collection[str] = ()) -> None:
+    """DataError where there are findings that block loading and are not among `allow`."""
+    errors = [finding for finding in findings if finding.code in BLOCKING and finding.code not in allow]
+    if not errors:
+        return
+    lines = [f"{finding.message} [{finding.code}]" for finding in errors]
+    places = list(dict.fromkeys(finding.where for finding in errors if finding.where))
+    head = "; ".join(lines) + (f": {listed(places)}" if places else "")
+    codes = ",".join(dict.fromkeys(finding.code for finding in errors))
+    error = DataError(head)
+    error.add_note(f"`snellen doctor DATA --repair NEW` writes a mended copy; allow={codes} loads it all the same")
+    raise error

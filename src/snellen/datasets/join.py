@@ -1,0 +1,86 @@
+"""Several parts as one data set."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.core.detections import BoxTable
+from snellen.core.pictures import Picture
+from snellen.core.tables import Table
+from snellen.datasets.dataset import Dataset
+from snellen.datasets.raw import Id
+
+
+def join(parts: Mapping[str, Dataset], *, name: str, source: Path) -> Dataset:
+    """All images of all parts; names become `part/name`, the attribute `split` says whence each came.
+
+    Classes are matched by name, in order of first appearance. Ids of the parts' own files are numbered anew.
+    """
+    classes = tuple(dict.fromkeys(label for part in parts.values() for label in part.classes))
+    index = {label: i for i, label in enumerate(classes)}
+    offsets = np.cumsum([0, *(len(part) for part in parts.values())])
+    tables = [part.truth for part in parts.values()]
+    images = tuple(f"{key}/{image}" for key, part in parts.items() for image in part.truth.images)
+    truth = BoxTable(
+        images,
+        classes,
+        np.concatenate([table.image + start for table, start in zip(tables, offsets, strict=False)]),
+        np.concatenate([np.array([index[c] for c in t.classes], dtype=np.int64)[t.label] for t in tables]),
+        np.concatenate([table.boxes for table in tables]),
+        None,
+        np.concatenate([table.crowd for table in tables]),
+        np.concatenate([table.area for table in tables]),
+    )
+    digest = hashlib.sha256("".join(f"{key} {part.sha256}\n" for key, part in sorted(parts.items())).encode())
+    first = next(iter(parts.values()))
+    return Dataset(
+        name,
+        [_renamed(p, image) for p, image in zip((p for d in parts.values() for p in d.pictures), images, strict=True)],
+        truth,
+        _attributes(parts),
+        digest.hexdigest(),
+        first.format,
+        source,
+        list(range(1, len(images) + 1)),
+        _ids(classes, parts),
+        np.arange(1, len(truth) + 1),
+        _notes(parts),
+        first.class_file,
+        findings=tuple(finding for part in parts.values() for finding in part.findings),
+        extras=first.extras,
+    )
+
+
+def _renamed(picture: Picture, name: str) -> Picture:
+    return Picture(name, picture.load, picture.size, picture.path)
+
+
+def _attributes(parts: Mapping[str, Dataset]) -> Table:
+    rows: list[dict[str, Any]] = []
+    for key, part in parts.items():
+        known = list(part.attributes.rows()) or [{}] * len(part)
+        rows += [{"split": key, **row} for row in known]
+    return Table.of_rows(rows, names=("split",))
+
+
+def _ids(classes: Sequence[str], parts: Mapping[str, Dataset]) -> list[Id]:
+    """The parts' category ids where they agree, else numbered from 1."""
+    known: dict[str, Id] = {}
+    agree = True
+    for part in parts.values():
+        for label, key in zip(part.classes, part.category_ids, strict=False):
+            agree &= known.setdefault(label, key) == key
+    if agree and len(set(known.values())) == len(known) == len(classes):
+        return [known[label] for label in classes]
+    return list(range(1, len(classes) + 1))
+
+
+def _notes(parts: Mapping[str, Dataset]) -> tuple[Mapping[str, Any], ...]:
+    if not any(part.notes for part in parts.values()):
+        return ()
+    return tuple(note for part in parts.values() for note in (part.notes or ({},) * len(part.truth)))

@@ -1,0 +1,111 @@
+"""Finds the picture that an annotation file means.
+
+The literal name comes first (a real file is called `100%25 real.png`), then the same name in other Unicode forms,
+percent-decoded, with backslashes, without leading folders, and last with other case, which is reported.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+_SUFFIXES = ".jpg .jpeg .jpe .jfif .png .bmp .tif .tiff .webp .gif .ppm .pgm .jp2 .avif"
+
+SUFFIXES = frozenset(_SUFFIXES.split())
+"""File names that end like this are pictures."""
+
+
+def walk(root: Path) -> Iterator[str]:
+    """Paths of all files under `root`, relative, with forward slashes; hidden files and folders are left out."""
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(root / folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in found:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                pending.append(f"{folder}{entry.name}/")
+            else:
+                yield folder + entry.name
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file of this name is a picture."""
+    return os.path.splitext(name)[1].casefold() in SUFFIXES  # noqa: PTH122 - a million names
+
+
+@dataclass(frozen=True)
+class Found:
+    """The file of a name, and whether only its case or its whole folder differs."""
+
+    path: Path
+    case_differs: bool = False
+
+
+@dataclass
+class Finder:
+    """Looks names up under `root`, in each of `folders` (relative, "" for the root itself), in order."""
+
+    root: Path
+    folders: Sequence[str] = ("",)
+    _files: dict[str, str] | None = field(default=None, repr=False)
+    _folded: dict[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Every file under the root: its path in Unicode form NFC -> as on disk."""
+        if self._files is None:
+            self._files = {unicodedata.normalize("NFC", name): name for name in walk(self.root)}
+        return self._files
+
+    @property
+    def pictures(self) -> list[str]:
+        """Every picture under the folders searched, relative to the root."""
+        return [name for name in self.files.values() if is_picture(name) and name.startswith(tuple(self.folders))]
+
+    def find(self, name: str) -> Found | None:
+        """The file that `name` means, or None."""
+        for variant in variants(name):
+            for folder in self.folders:
+                found = self.files.get(folder + variant)
+                if found is not None:
+                    return Found(self.root / found)
+        if self._folded is None:
+            self._folded = {key.casefold(): value for key, value in self.files.items()}
+        for variant in variants(name):
+            for folder in self.folders:
+                found = self._folded.get((folder + variant).casefold())
+                if found is not None:
+                    return Found(self.root / found, case_differs=True)
+        return None
+
+
+def variants(name: str) -> Iterator[str]:
+    """What a written name may mean, most literal first, in Unicode form NFC."""
+    name = unicodedata.normalize("NFC", name)
+    yield name
+    decoded = unicodedata.normalize("NFC", unquote(name))
+    seen = {name}
+    for text in (name, decoded):
+        for form in (text, text.replace("\\", "/"), _queried(text).replace("\\", "/")):
+            parts = form.split("/")
+            for start in range(len(parts)):
+                variant = "/".join(parts[start:])
+                if variant and variant not in seen:
+                    seen.add(variant)
+                    yield variant
+
+
+def _queried(name: str) -> str:
+    """Label Studio's `/data/local-files/?d=folder/file.jpg` names its file after `d=`."""
+    _, mark, query = name.partition("?d=")
+    return query if mark else name

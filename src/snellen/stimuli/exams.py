@@ -11,9 +11,6 @@ from snellen.core.stages import Attribute, Choice, Sample
 from snellen.stimuli.render import render
 from snellen.stimuli.worlds import World, section
 
-TEMPLATE = "a photo of a {label}"
-"""What scorers of options compare with the picture (release)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -32,7 +29,6 @@ class Question:
     entity: str = "object"
     also: frozenset[str] = frozenset()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    template: str = TEMPLATE
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ def _ramp(colour: tuple[int, int, int], sheen: str) -> Shade:
         low = np.clip(t / 0.6, 0, 1)
         high = np.clip((t - 0.6) / 0.4, 0, 1)
         shades = pure * (0.4 + 0.45 * low) * (1 - high) + 255 * high
-    return np.clip(np.round(shades), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.round(shades), 0, 255), dtype=np.uint8)
 
 
 def shades(sheen: str, cell: int, seed: str) -> Shade:
@@ -48,7 +48,7 @@ def shades(sheen: str, cell: int, seed: str) -> Shade:
     else:
         slope = 0.3 + 0.25 * ((2 * u[0] - 1) * x + (2 * u[1] - 1) * y)
         level = slope + _spot(x, y, u[2], u[3], 0.11) + _spot(x, y, u[4], u[5], 0.07)
-    return np.clip(np.round(level * (SHADES - 1)), 0, SHADES - 1).astype(np.uint8)
+    return np.asarray(np.clip(np.round(level * (SHADES - 1)), 0, SHADES - 1), dtype=np.uint8)
 
 
 def _spot(x: NDArray[np.float64], y: NDArray[np.float64], u: float, v: float, width: float) -> NDArray[np.float64]:

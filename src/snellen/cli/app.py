@@ -14,6 +14,9 @@ from typer.main import get_command
 from snellen.core.errors import SnellenError, unknown
 
 VERBS: dict[str, tuple[str, str]] = {
+    "score": ("score", "Score a run, published answers, or predictions against truth."),
+    "import": ("import_", "Make a run of answers that exist already: predictions, published answers, ratings."),
+    "compare": ("compare", "Which of two runs is better, by how much, and whether the data can tell."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

@@ -52,6 +52,5 @@ def load(path: Path) -> Scored:
     from snellen.runs.store import Run
 
     run = Run.open(path)
-    stored = run.results()
-    results = score(run) if stored is None else Results.from_json(stored)
+    results = Results.from_json(run.results()) if run.scored() else score(run)
     return Scored(str(path), results, run.tables())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,7 +22,7 @@ def score(run: Run, *, intervals: bool = True, draws: int = 1000, seed: int = 0,
     answers count, and the results say how many those are.
     """
     task = open_task(run.manifest.task)
-    tables, missing = tabulate(task, dict(run.replies()), draws=run.manifest.draws, selection=run.selected())
+    tables, missing = tabulate(task, run.answers(), draws=run.manifest.draws, selection=run.selected())
     if missing and not incomplete:
         some = ", ".join(repr(key.sample) for key in missing[:3])
         raise IncompleteError(
@@ -87,11 +86,3 @@ def _read(task: AnyTask, sample: Sample[Any], exchanges: list[Exchange]) -> Read
 
 def _options(task: AnyTask) -> dict[str, Any]:
     return {name: value for name, value in task.spec.items() if name != "task"}
-
-
-def by_sample(replies: Mapping[Key, Reply | Failed]) -> dict[str, list[tuple[Key, Reply | Failed]]]:
-    """Replies of each sample, in the order of their keys."""
-    groups: dict[str, list[tuple[Key, Reply | Failed]]] = defaultdict(list)
-    for key in sorted(replies):
-        groups[key.sample].append((key, replies[key]))
-    return dict(groups)

@@ -1,0 +1,110 @@
+"""`snellen score`: a run, or published answers, or a file of predictions against a file of truth."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from snellen.core.errors import SpecError
+from snellen.evals.results import Results
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(no_args_is_help=True)
+def score(
+    run: Annotated[Path | None, typer.Argument(help="A run.", show_default=False)] = None,
+    civet_results: Annotated[
+        Path | None, typer.Option(help="A results file of CIVET's authors, .json or .json.gz.", show_default=False)
+    ] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="True boxes: a COCO file or a data folder.", show_default=False)
+    ] = None,
+    predictions: Annotated[Path | None, typer.Option(help="Predicted boxes.", show_default=False)] = None,
+    protocol: Annotated[str, typer.Option(help="coco, rf100vl or wade: limits and defaults as published.")] = "rf100vl",
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of the predictions.", show_default="seen from the file")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="The part of the data folder.", show_default=False)] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(help="Fixed operating point: boxes below it do not count in P, R, F1, counts, CHAIR."),
+    ] = None,
+    intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="95 % intervals.")] = True,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.", min=100)] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    incomplete: Annotated[bool, typer.Option("--incomplete", help="Score a run with missing answers.")] = False,
+    json_: Annotated[
+        bool, typer.Option("--json", help="As JSON: every metric an object with value, low, high.")
+    ] = False,
+) -> None:
+    """Scores what was answered. No model is needed, and it can be repeated.
+
+    Examples:
+
+      snellen score runs/exam
+
+      snellen score --civet-results results.json.gz --json
+
+      snellen score --truth test/_annotations.coco.json --predictions predictions.json --protocol coco
+    """
+    given = [run is not None, civet_results is not None, truth is not None or predictions is not None]
+    if sum(given) != 1:
+        raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
+    results = (
+        _run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
+        if run is not None
+        else _civet(civet_results, intervals=intervals, draws=draws, seed=seed)
+        if civet_results is not None
+        else _boxes(truth, predictions, protocol=protocol, format=format_, split=split, min_score=min_score,
+                    intervals=intervals, draws=draws, seed=seed)
+    )  # fmt: skip
+    if json_:
+        typer.echo(json.dumps(results.to_json(intervals=intervals, flat=True)))
+        return
+    from snellen.cli.printing import show_results
+
+    show_results(results)
+
+
+def _run(path: Path, *, intervals: bool, draws: int, seed: int, incomplete: bool) -> Results:
+    from snellen.evals.scores import score as score_run
+    from snellen.runs.store import Run
+
+    return score_run(Run.open(path), intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
+
+
+def _civet(path: Path, *, intervals: bool, draws: int, seed: int) -> Results:
+    """Sugar over import and score: the run is made in a folder that is gone afterwards."""
+    from snellen.evals.imports import import_file
+    from snellen.evals.scores import score as score_run
+
+    with tempfile.TemporaryDirectory(prefix="snellen-") as folder:
+        run = import_file(path, kind="civet-results", out=Path(folder) / "run")
+        return score_run(run, intervals=intervals, draws=draws, seed=seed)
+
+
+def _boxes(
+    truth: Path | None,
+    predictions: Path | None,
+    *,
+    protocol: str,
+    format: str | None,
+    split: str | None,
+    min_score: float | None,
+    intervals: bool,
+    draws: int,
+    seed: int,
+) -> Results:
+    if truth is None or predictions is None:
+        raise SpecError("--truth and --predictions go together")
+    from snellen.evals.detection import score_predictions
+
+    return score_predictions(
+        truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, intervals=intervals,
+        draws=draws, seed=seed,
+    )  # fmt: skip

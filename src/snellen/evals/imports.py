@@ -1,0 +1,103 @@
+"""Everything imported is a run: predictions, published answers and human ratings come in as replies to a task."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from snellen.core.detections import Detections
+from snellen.core.errors import DataError, unknown
+from snellen.core.specs import Json, ModelSpec
+from snellen.core.stages import AnyTask, Key, Reply
+from snellen.datasets.load import load_data
+from snellen.datasets.predictions import read_predictions
+from snellen.evals.tasks import open_task
+from snellen.runs.manifest import Manifest, Selection
+from snellen.runs.selection import survey
+from snellen.runs.store import Run
+
+
+def import_file(path: Path, *, kind: str, out: Path, name: str | None = None, **options: Any) -> Run:
+    """A file of answers as a run in `out`, ready to be scored.
+
+    kind: `coco` (and other formats of predictions: needs `truth`), `civet-results`, `ratings`. name: what the model
+    is called in reports (the file's name by default).
+    """
+    if kind not in IMPORTS:
+        raise unknown("kind of import", kind, IMPORTS)
+    if not path.exists():
+        raise DataError(f"there is no such file: {path}")
+    given = {option: value for option, value in options.items() if value is not None}
+    task, replies, facts, draws = IMPORTS[kind](path, **given)
+    spec = ModelSpec("import", name or path.name.partition(".")[0], {"as": kind, "sha256": digest(path)})
+    found = survey(task, Selection(), draws=draws)
+    manifest = Manifest(
+        kind="import",
+        task=dict(task.spec),
+        model=spec.to_json(),
+        draws=draws,
+        samples=found.samples,
+        requests=found.requests,
+        data={"truth": found.truth, path.name: digest(path)},
+        notes={"file": str(path), **facts},
+    )
+    run = Run.create(out, manifest)
+    with run.writing() as writer:
+        for key, reply in replies:
+            writer.append(key, reply)
+    return run
+
+
+def _predictions(
+    path: Path, *, truth: str, format: str | None = None, split: str | None = None
+) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+    spec: dict[str, Json] = {"task": "detect", "data": str(truth)}
+    if split is not None:
+        spec["split"] = split
+    dataset = load_data(Path(truth), split=split)
+    found = read_predictions(path, dataset, format=format)
+    return open_task(spec), _boxes(found.table.rows()), found.facts(), 1
+
+
+def _boxes(rows: Iterable[tuple[str, Detections]]) -> Iterator[tuple[Key, Reply]]:
+    for image, detections in rows:
+        yield Key(image), Reply(detections=detections)
+
+
+def _civet(path: Path, *, reader: str = "auto") -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+    from snellen.evals.answers import replies_of
+
+    task = open_task({"task": "answers", "file": str(path), "reader": reader})
+    return task, replies_of(path), {}, 1
+
+
+def _ratings(path: Path, **options: Any) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+    from snellen.evals.ratings import imported
+
+    return imported(path, **options)
+
+
+Import = Callable[..., tuple[AnyTask, Iterator[tuple[Key, Reply]], Mapping[str, Any], int]]
+
+IMPORTS: Mapping[str, Import] = {
+    "coco": _predictions,
+    "predictions": _predictions,
+    "civet-results": _civet,
+    "ratings": _ratings,
+}
+"""Kind -> function (path, **options) -> task, replies, facts worth keeping, draws per sample."""
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, read in pieces; of a folder: of the names and sizes in it."""
+    found = hashlib.sha256()
+    if path.is_dir():
+        for entry in sorted(path.rglob("*")):
+            found.update(f"{entry.relative_to(path)} {entry.stat().st_size}\n".encode())
+        return found.hexdigest()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            found.update(piece)
+    return found.hexdigest()

@@ -40,10 +40,12 @@ CHOICES: Mapping[str, str] = {
 """What outcomes of closed questions add."""
 
 GROUNDED: Mapping[str, str] = {
-    "truths": "instances in the truth",
-    "predicted": "instances predicted, unread ones too",
+    "truths": "instances in the truth, crowd regions left out",
+    "predicted": "instances predicted: kept and not excused, and unread ones too",
+    "read": "bool: a list could be read (else the reply is a failure)",
+    "strict": "bool: a list could be read without salvage, and every item and label of it is valid",
 }
-"""What outcomes of boxes add."""
+"""What outcomes of boxes add; `width` and `height`, px of the upright picture, where they are known."""
 
 DETECTIONS: Mapping[str, str] = {
     "sample": "row (0-based) of the outcomes table",
@@ -52,12 +54,17 @@ DETECTIONS: Mapping[str, str] = {
     "score": "confidence, NaN where none was given",
     "x1": "px", "y1": "px", "x2": "px", "y2": "px",
     "area": "px^2",
-    "crowd": "bool: a region that excuses detections",
+    "crowd": "bool: a region that excuses detections, and is no instance of its own",
+    "kept": "bool: at or above the operating point; truths always. Rows that are not kept count for AP alone",
     "partner": "row (0-based) of the matched instance at IoU .5 by WADE's class-aware matching, -1",
-    "partner_any": "the same, labels ignored",
-    "overlap": "IoU with the class-aware partner, NaN without",
+    "partner75": "the same at IoU .75",
+    "partner_any": "the same at IoU .5, labels ignored",
+    "overlap": "IoU with the class-aware partner at .5, NaN without",
+    "best": "predictions: largest IoU with any truth, labels ignored (of a crowd: the share inside); truths: NaN",
+    "excused": "bool: a kept prediction without partner, half of it or more inside a crowd region of its class",
+    "excused_any": "the same, labels ignored",
 }  # fmt: skip
-"""A row per instance, truths and predictions alike; `coco.<iou>` columns are added by the AP matcher."""
+"""A row per instance: all truths by sample, then all predictions by sample, each in list order."""
 
 
 @dataclass(frozen=True, eq=False)

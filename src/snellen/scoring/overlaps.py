@@ -1,0 +1,142 @@
+"""Which predicted boxes overlap which true ones: the pairs that every matching of boxes starts from.
+
+A pair counts the way pycocotools' `bbIou` does, bit for bit, so that our matches equal those of the reference tools:
+a box is corner and size, and the overlap with a crowd region is the share of the prediction that lies inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from snellen.core.detections import BoxTable, Float, Int
+from snellen.core.errors import ShapeError
+
+LEAST = 0.1
+"""Pairs below this IoU are not kept: no matching, and no kind of error, looks at them (TIDE's background threshold)."""
+
+_ALONE = 4096
+"""A picture with this many pairs or more is broadcast by itself; smaller ones are gathered together."""
+_TOGETHER = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of one picture each with an IoU of at least `LEAST`: rows of predictions, rows of truths, IoU (n,)."""
+
+    predicted: Int
+    truth: Int
+    iou: Float
+
+    def __len__(self) -> int:
+        return len(self.iou)
+
+    def take(self, index: Int | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
+        """The pairs at `index` (integers or a boolean mask)."""
+        return Pairs(self.predicted[index], self.truth[index], self.iou[index])
+
+
+def pairs_of(truth: BoxTable, predicted: BoxTable) -> tuple[Pairs, Float]:
+    """All pairs whose IoU is at least `LEAST`, labels ignored, and per prediction its largest overlap with any truth.
+
+    Pairs are ordered by prediction, then truth. Both tables must speak of the same pictures: else ShapeError.
+    """
+    if truth.images != predicted.images:
+        raise ShapeError(
+            f"truth and predictions must speak of the same pictures, got {len(truth.images)} and "
+            f"{len(predicted.images)}"
+        )
+    left, right = _Sorted.of(predicted), _Sorted.of(truth)
+    best = np.zeros(len(predicted))
+    work = np.diff(left.starts) * np.diff(right.starts)
+    found = [_broadcast(left, right, image, best) for image in np.flatnonzero(work >= _ALONE).tolist()]
+    found += [_gathered(left, right, images, best) for images in _batches(work)]
+    if not found:
+        return Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), best
+    every = Pairs(*(np.concatenate([getattr(part, name) for part in found]) for name in ("predicted", "truth", "iou")))
+    return every.take(np.lexsort((every.truth, every.predicted))), best
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Boxes by picture: the rows they came from, where each picture starts, corners and areas."""
+
+    rows: Int
+    starts: Int
+    x1: Float
+    y1: Float
+    x2: Float
+    y2: Float
+    area: Float
+    crowd: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+    @classmethod
+    def of(cls, table: BoxTable) -> _Sorted:
+        ordered = bool(np.all(table.image[1:] >= table.image[:-1]))
+        rows = np.arange(len(table)) if ordered else np.argsort(table.image, kind="stable")
+        starts = np.searchsorted(table.image[rows], np.arange(len(table.images) + 1))
+        x1, y1, x2, y2 = np.ascontiguousarray(table.boxes[rows].T)
+        width, height = x2 - x1, y2 - y1
+        return cls(rows, starts, x1, y1, x1 + width, y1 + height, width * height, table.crowd[rows])
+
+
+def _broadcast(left: _Sorted, right: _Sorted, image: int, best: Float) -> Pairs:
+    """All pairs of one picture at once."""
+    a = slice(left.starts[image], left.starts[image + 1])
+    b = slice(right.starts[image], right.starts[image + 1])
+    width = np.minimum(left.x2[a, None], right.x2[b])
+    width -= np.maximum(left.x1[a, None], right.x1[b])
+    np.maximum(width, 0.0, out=width)
+    inter = np.minimum(left.y2[a, None], right.y2[b])
+    inter -= np.maximum(left.y1[a, None], right.y1[b])
+    np.maximum(inter, 0.0, out=inter)
+    inter *= width
+    union = np.add(left.area[a, None], right.area[b], out=width)
+    union -= inter
+    if right.crowd[b].any():
+        union[:, right.crowd[b]] = left.area[a, None]
+    iou = _ratio(inter, union)
+    best[left.rows[a]] = iou.max(axis=1)
+    p, t = np.nonzero(iou >= LEAST)
+    return Pairs(left.rows[a][p], right.rows[b][t], iou[p, t])
+
+
+def _gathered(left: _Sorted, right: _Sorted, images: Int, best: Float) -> Pairs:
+    """All pairs of many small pictures, laid end to end."""
+    counts = np.diff(right.starts)[images]
+    many = np.diff(left.starts)[images]
+    p = _ranges(left.starts[images], many)
+    per = np.repeat(counts, many)
+    t = _ranges(np.repeat(right.starts[images], many), per)
+    first = np.cumsum(per) - per
+    p_all = np.repeat(p, per)
+    width = np.minimum(left.x2[p_all], right.x2[t]) - np.maximum(left.x1[p_all], right.x1[t])
+    height = np.minimum(left.y2[p_all], right.y2[t]) - np.maximum(left.y1[p_all], right.y1[t])
+    inter = np.maximum(width, 0.0) * np.maximum(height, 0.0)
+    area = left.area[p_all]
+    union = np.where(right.crowd[t], area, area + right.area[t] - inter)
+    iou = _ratio(inter, union)
+    best[left.rows[p]] = np.maximum.reduceat(iou, first)
+    kept = np.flatnonzero(iou >= LEAST)
+    return Pairs(left.rows[p_all[kept]], right.rows[t[kept]], iou[kept])
+
+
+def _ratio(inter: Float, union: Float) -> Float:
+    """IoU; 0 where boxes do not overlap, whatever the union. Boxes that are inverted never overlap anything."""
+    np.maximum(union, np.finfo(np.float64).tiny, out=union)
+    return np.asarray(np.divide(inter, union, out=inter))
+
+
+def _ranges(starts: Int, counts: Int) -> Int:
+    """`start, start + 1, ...` of each pair of start and count, laid end to end."""
+    ends = np.cumsum(counts)
+    return np.asarray(np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts))
+
+
+def _batches(work: Int) -> Iterator[Int]:
+    """Pictures with few pairs, in groups of bounded work."""
+    small = np.flatnonzero((work > 0) & (work < _ALONE))
+    if len(small):
+        yield from np.split(small, np.flatnonzero(np.diff(np.cumsum(work[small]) // _TOGETHER)) + 1)

@@ -14,6 +14,8 @@ from typer.main import get_command
 from snellen.core.errors import SnellenError, unknown
 
 VERBS: dict[str, tuple[str, str]] = {
+    "run": ("run", "Ask a model a whole exam, or to detect; goes on where it was stopped."),
+    "retry": ("retry", "Ask again what failed in a run."),
     "score": ("score", "Score a run, published answers, or predictions against truth."),
     "import": ("import_", "Make a run of answers that exist already: predictions, published answers, ratings."),
     "compare": ("compare", "Which of two runs is better, by how much, and whether the data can tell."),

@@ -29,7 +29,7 @@ MODELS: dict[str, tuple[str, str]] = {
 
 GROUP = "snellen.models"
 
-OPERATIONAL = frozenset({"attempts", "base_url", "concurrency", "key_env", "requests_per_second", "timeout"})
+OPERATIONAL = frozenset({"attempts", "base_url", "concurrency", "key_env", "price", "requests_per_second", "timeout"})
 """Options that say how a model is reached, not what it answers: they may differ between a run and its resumption."""
 
 

@@ -24,7 +24,8 @@ GIVE_UP = 50
 class Progress(NamedTuple):
     """How far a run is. `requests` is all there is to do, `done` those with a reply, before and now; `failed` without.
 
-    `asked` counts the answers of this invocation, failures too; `seconds` is its age, `usage` its tokens.
+    `asked` counts the answers of this invocation, failures too; `seconds` is its age, `usage` its tokens; `waiting`
+    are the requests that are out.
     """
 
     requests: int
@@ -33,6 +34,7 @@ class Progress(NamedTuple):
     asked: int
     seconds: float
     usage: Usage
+    waiting: int = 0
     stopped: str = ""
 
     @property
@@ -157,6 +159,7 @@ def work(here: Run, task: AnyTask, model: Model, choices: Choices, *, progress: 
                 writer.append(key, answer)
                 row = row + 1 if isinstance(answer, Failed) else 0
                 state = _counted(state, key, answer, failed, time.monotonic() - started)
+                state = state._replace(waiting=len(queue.waiting))
                 reason = _reason(state, choices, row, answer)
                 if reason and not queue.closed:
                     state = state._replace(stopped=reason)

@@ -179,7 +179,11 @@ class Run:
 
     def scored(self) -> bool:
         """Whether there are results."""
-        return RESULTS in {name.rpartition("/")[2] for name in self.place.names(".")}
+        try:
+            self.place.read(RESULTS)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _derived(self, name: str) -> bytes:
         try:

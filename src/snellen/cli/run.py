@@ -1,0 +1,192 @@
+"""`snellen run`: ask a model, store the answers, score them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from snellen.core.errors import IncompleteError, SpecError
+from snellen.core.specs import Json, assignment
+
+if TYPE_CHECKING:
+    from snellen.core.stages import AnyTask, Model
+    from snellen.runs.loop import Choices, Progress
+    from snellen.runs.store import Run
+
+app = typer.Typer(add_completion=False)
+
+INTERRUPTED = 130
+
+
+@app.command(no_args_is_help=True)
+def run(
+    task: Annotated[str, typer.Argument(help="An exam (civet/single-object), or detect.", show_default=False)],
+    data: Annotated[str | None, typer.Argument(help="The data, where the task needs some.", show_default=False)] = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="provider/name, or @name from models.yaml.", show_default=False)
+    ] = "",
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="The run: a new folder, or the one to go on with.", show_default=False)
+    ] = "",
+    model_option: Annotated[
+        list[str] | None, typer.Option("-M", help="An option of the model, key=value.", show_default=False)
+    ] = None,
+    task_option: Annotated[
+        list[str] | None, typer.Option("-T", help="An option of the task, key=value.", show_default=False)
+    ] = None,
+    models: Annotated[Path, typer.Option(help="The YAML file in which @names stand.")] = Path("models.yaml"),
+    limit: Annotated[int | None, typer.Option(help="The first N samples.", min=1, show_default=False)] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="N samples at random, in strata.", min=1, show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 0,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Attribute that strata are made of.", show_default="question and target"),
+    ] = None,
+    draws: Annotated[int, typer.Option(help="How often each prompt is asked.", min=1)] = 1,
+    max_requests: Annotated[
+        int | None, typer.Option(help="Stop cleanly after so many requests.", min=1, show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Stop cleanly at so many USD.", min=0, show_default=False)
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Ask nothing: write the first prompts with their pictures, and count.")
+    ] = False,
+    score: Annotated[bool, typer.Option("--score/--no-score", help="Score the run when it is complete.")] = True,
+    json_: Annotated[bool, typer.Option("--json", help="The results as JSON; progress goes to stderr.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Asks a model all questions of a task, stores the answers as they come, and scores them.
+
+    The same command again goes on where it was stopped (Ctrl-C, a crash, a budget) and asks again what failed.
+    Exit codes: 0 complete, 2 bad input, 3 the folder cannot be used, 4 answers are missing, 130 interrupted.
+
+    Examples:
+
+      snellen run civet/single-object -m openai/my-vlm -M base_url=http://localhost:8000/v1 --sample 400 -o runs/exam
+
+      snellen run civet/single-object -T side=336 -m random -o runs/chance
+
+      snellen run detect my_data/ -T split=test -T notation=qwen3-vl -m @mine -o runs/mine
+
+      snellen run detect my_data/ -m @mine -o runs/mine --dry-run
+    """
+    from snellen.evals.tasks import open_task
+    from snellen.models.named import resolve
+    from snellen.models.table import build
+    from snellen.runs.loop import Choices
+    from snellen.runs.manifest import Selection
+
+    if not model or not out:
+        raise SpecError("a run needs --model and --out")
+    asked = open_task(task_spec(task, data, task_option or []))
+    spec = resolve(model, model_option or [], file=models)
+    selection = Selection(
+        limit=limit, sample=sample, seed=seed if sample else 0, by=tuple(by) if by and sample else None
+    )
+    choices = Choices(draws=draws, selection=selection, max_requests=max_requests)
+    answering = build(spec, task=asked)
+    if dry_run:
+        _dry_run(asked, answering, choices, out, as_json=json_)
+        return
+    here = carry_out(asked, answering, choices, out, budget=budget, quiet=quiet)
+    finish(here, score=score, as_json=json_)
+
+
+def task_spec(name: str, data: str | None, options: Sequence[str]) -> dict[str, Json]:
+    """The words of the command line as a task's spec."""
+    given: dict[str, Json] = {"task": name, **dict(assignment(option) for option in options)}
+    if data is not None:
+        if "data" in given:
+            raise SpecError(f"the data are named twice: {data!r} and -T data={given['data']}")
+        given["data"] = data
+    return given
+
+
+def carry_out(
+    task: AnyTask, model: Model, choices: Choices, out: str, *, budget: float | None = None, quiet: bool = False
+) -> Run:
+    """Opens or creates the run and works on it, with progress; an early end is told on stderr."""
+    from dataclasses import replace
+
+    from snellen.cli.watching import watching
+    from snellen.runs import cost
+    from snellen.runs.loop import open_or_create, work
+
+    here = open_or_create(task, model, out, choices)
+    price = cost.price_of(model.spec)
+    if budget is not None:
+        choices = replace(choices, stop=cost.budget(here, price, budget))
+    with watching(here, price, quiet=quiet) as watch:
+        try:
+            state = work(here, task, model, choices, progress=watch)
+        except KeyboardInterrupt:
+            _say(f"interrupted. {here.path} goes on with the same command.")
+            raise typer.Exit(INTERRUPTED) from None
+    _tell(state)
+    return here
+
+
+def finish(here: Run, *, score: bool, as_json: bool) -> None:
+    """Scores a complete run and prints the results. IncompleteError where answers are missing."""
+    from snellen.evals.scores import score as score_run
+
+    done, failed = here.answered()
+    missing = here.manifest.requests - len(done)
+    if missing:
+        how = f"Type:  snellen retry {here.path}" if len(failed) == missing else "Type the same command again"
+        raise IncompleteError(
+            f"{missing:,} of {here.manifest.requests:,} answers are missing ({len(failed):,} failed). {how}, "
+            f"or score what there is:  snellen score {here.path} --incomplete"
+        )
+    if not score:
+        _say(f"{here.path}: {len(done):,} answers")
+        return
+    results = score_run(here)
+    if as_json:
+        typer.echo(json.dumps(results.to_json(flat=True)))
+        return
+    from snellen.cli.printing import show_results
+
+    show_results(results)
+    typer.echo(f"{here.path}    next:  snellen report {here.path} --out report")
+
+
+def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json: bool) -> None:
+    from snellen.runs.cost import plan
+    from snellen.runs.preview import write_prompts
+    from snellen.runs.selection import survey
+
+    found = survey(task, choices.selection, draws=choices.draws)
+    planned = plan(task, model.spec, ids=found.ids, requests=found.requests, draws=choices.draws)
+    page = write_prompts(task, Path(out.rstrip("/") + "-dry-run"), ids=found.ids)
+    facts: Mapping[str, Any] = {"samples": found.samples, **planned.to_json(), "prompts": str(page)}
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    typer.echo(f"{found.samples:,} samples, {found.requests:,} requests to {model.spec}")
+    typer.echo(
+        f"about {planned.usage.input_tokens:,} tokens in and {planned.usage.output_tokens:,} out "
+        f"(at most {planned.most.output_tokens:,})"
+    )
+    if planned.price is None:
+        typer.echo("price unknown; give it with  -M price='[0.5, 1.5]'  (USD per million tokens in, out)")
+    else:
+        typer.echo(f"about {planned.dollars:.4g} USD, at most {planned.most_dollars:.4g} ({planned.price.source})")
+    typer.echo(f"the first prompts: {page}")
+
+
+def _tell(state: Progress) -> None:
+    if state.stopped:
+        _say(f"stopped: {state.stopped}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")

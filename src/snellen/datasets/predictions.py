@@ -1,0 +1,240 @@
+"""`read_predictions`: other tools' predictions, put in the order of a data set's images and classes."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from snellen.core.detections import BoxTable, Int
+from snellen.core.errors import DataError, SpecError
+from snellen.core.labels import ClassIndex
+from snellen.datasets.dataset import Dataset
+from snellen.datasets.findings import Finding, listed
+from snellen.datasets.prediction_files import reader_of
+from snellen.datasets.raw import index_of
+from snellen.datasets.rows import ImageKind, LabelKind, Rows
+
+AMBIGUOUS = -2
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """table: the predictions, its images those of the data set; label -1 is a class outside the taxonomy.
+
+    counts: rows by what became of them: `placed`, `unknown-image`, `unreadable-box` (not finite or inverted; both are
+    left out), `unknown-category` and `missing-score` (both stay). images_by, classes_by: how references were read.
+    """
+
+    table: BoxTable
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    format: str
+    images_by: str
+    classes_by: str
+
+
+def read_predictions(
+    path: str | Path,
+    dataset: Dataset,
+    *,
+    format: str | None = None,
+    images: str | None = None,
+    classes: str | None = None,
+) -> Predictions:
+    """The predictions at `path` for the images of `dataset`.
+
+    format: one of `FORMATS`, default: seen from the file. images: what image references are: `id`, `name` or `stem`
+    of the file; classes: `id`, `index0`, `index1` (place in the taxonomy, counted from 0 or 1) or `name`. Default:
+    what places most, in the format's own order; SpecError where two readings fit equally and disagree.
+    """
+    source = Path(path)
+    if not source.exists():
+        raise DataError(f"no such file or folder: {source}")
+    name, reader = reader_of(source, format)
+    rows = reader(source)
+    image, images_by, rivals = _resolve(
+        rows.images, _image_indexes(dataset), _kinds(rows.image_kinds, images, ImageKind)
+    )
+    if rivals and name not in {"coco", "detectron2"}:
+        raise SpecError(
+            f"the images of these predictions can be read as {images_by} or as {rivals[0]}, with different results: "
+            f"say images={images_by} or images={rivals[0]}: {source}"
+        )
+    label, classes_by, rivals = _resolve(
+        rows.labels, _label_indexes(dataset), _kinds(rows.label_kinds, classes, LabelKind)
+    )
+    boxes = _pixels(rows, image, dataset)
+    with np.errstate(invalid="ignore"):
+        readable = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] >= boxes[:, :2]).all(axis=1)
+    keep = (image >= 0) & readable
+    scores = rows.scores[keep]
+    table = BoxTable(
+        dataset.truth.images,
+        dataset.classes,
+        image[keep],
+        np.maximum(label[keep], -1),
+        boxes[keep],
+        None if len(scores) and np.isnan(scores).all() else scores,
+    )
+    counts = {
+        "placed": int(keep.sum()),
+        "unknown-image": int((image < 0).sum()),
+        "unreadable-box": int(((image >= 0) & ~readable).sum()),
+        "unknown-category": int((label[keep] < 0).sum()),
+        "missing-score": int(np.isnan(scores).sum()),
+    }
+    findings = _findings(counts, rows, image, label, source)
+    if rivals:
+        text = f"category ids are read as {classes_by}, but {' and '.join(rivals)} would fit as well: say classes=..."
+        findings.append(Finding("ambiguous-classes", "warning", text, 1, str(source), tuple(rivals)))
+    return Predictions(table, counts, tuple(findings), name, images_by, classes_by)
+
+
+def _findings(counts: Mapping[str, int], rows: Rows, image: Int, label: Int, source: Path) -> list[Finding]:
+    said = {
+        "unknown-image": ("are of images that the data set does not have: left out", rows.images, image < 0),
+        "unreadable-box": ("have a box that is not finite or inverted: left out", rows.images, None),
+        "unknown-category": (
+            "are of categories that the data set does not have: kept as wrong",
+            rows.labels,
+            label < 0,
+        ),
+        "missing-score": ("have no score", rows.images, None),
+    }
+    found = []
+    for code, (what, column, mask) in said.items():
+        if counts[code]:
+            names = [] if mask is None else [str(column[i]) for i in _firsts(column, np.flatnonzero(mask))]
+            text = f"{counts[code]:,} of {len(rows):,} predictions {what}" + (f" ({listed(names)})" if names else "")
+            found.append(Finding(code, "warning", text, counts[code], str(source), tuple(names)))
+    return found
+
+
+def _firsts(column: Sequence[Any], rows: Int) -> list[int]:
+    seen: dict[str, int] = {}
+    for row in rows.tolist():
+        seen.setdefault(str(column[row]), row)
+    return list(seen.values())[:1000]
+
+
+def _kinds(own: Sequence[Any], asked: str | None, known: Any) -> tuple[Any, ...]:
+    if asked is None:
+        return tuple(own)
+    if asked not in get_args(known):
+        raise SpecError(f"references are {', '.join(get_args(known))}, got {asked!r}")
+    return (asked,)
+
+
+def _resolve(
+    refs: Sequence[Any], indexes: Mapping[str, Callable[[Sequence[Any]], Int]], kinds: Sequence[str]
+) -> tuple[Int, str, list[str]]:
+    """The index that each reference means, the reading chosen (the first that places most), and those that place as
+    many and disagree.
+    """
+    if not len(refs):
+        return np.zeros(0, dtype=np.int64), kinds[0], []
+    unique, inverse = _unique(refs)
+    weights = np.bincount(inverse, minlength=len(unique))
+    found = {kind: indexes[kind](unique) for kind in kinds}
+    placed = {kind: int(weights[column >= 0].sum()) for kind, column in found.items()}
+    best = max(placed.values())
+    first, *others = [kind for kind in kinds if placed[kind] == best]
+    rivals = [kind for kind in others if best and not np.array_equal(found[kind], found[first])]
+    return found[first][inverse], first, rivals
+
+
+def _unique(refs: Sequence[Any]) -> tuple[list[Any], Int]:
+    if not isinstance(refs, list):
+        values, inverse = np.unique(np.asarray(refs), return_inverse=True)
+        return values.tolist(), inverse
+    places: dict[tuple[type, Any], int] = {}
+    inverse = np.array([places.setdefault((type(ref), str(ref)), len(places)) for ref in refs], dtype=np.int64)
+    firsts = np.unique(inverse, return_index=True)[1]
+    return [refs[i] for i in firsts], inverse
+
+
+def _image_indexes(dataset: Dataset) -> dict[str, Callable[[Sequence[Any]], Int]]:
+    return {
+        "id": lambda refs: index_of(dataset.image_ids, refs)[0],
+        "name": lambda refs: _by_name(dataset.truth.images, refs, stems=False),
+        "stem": lambda refs: _by_name(dataset.truth.images, refs, stems=True),
+    }
+
+
+def _label_indexes(dataset: Dataset) -> dict[str, Callable[[Sequence[Any]], Int]]:
+    names = ClassIndex(dataset.classes, aliases=_aliases(dataset))
+    n = len(dataset.classes)
+    return {
+        "id": lambda refs: index_of(dataset.category_ids, refs)[0],
+        "index0": lambda refs: _counted(refs, 0, n),
+        "index1": lambda refs: _counted(refs, 1, n),
+        "name": lambda refs: np.array([names(ref) if isinstance(ref, str) else -1 for ref in refs], dtype=np.int64),
+    }
+
+
+def _aliases(dataset: Dataset) -> dict[str, tuple[str, ...]]:
+    entries = dataset.class_file.entries if dataset.class_file else ()
+    return {entry.name: entry.aliases for entry in entries if entry.name in dataset.classes}
+
+
+def _counted(refs: Sequence[Any], start: int, n: int) -> Int:
+    return np.array(
+        [ref - start if type(ref) is int and start <= ref < n + start else -1 for ref in refs], dtype=np.int64
+    )
+
+
+def _by_name(names: Sequence[str], refs: Sequence[Any], *, stems: bool) -> Int:
+    """References meet names whole, without their own leading folders, or, bare, by the only name that ends so.
+
+    stems: the same without suffixes; a number meets the stem that is this number, zeros in front ignored
+    (ultralytics drops them).
+    """
+    whole: dict[str, int] = {}
+    last: dict[str, int] = {}
+    numbers: dict[str, int] = {}
+    for i, name in enumerate(names):
+        key = _key(name, stems=stems)
+        whole[key] = AMBIGUOUS if key in whole else i
+        base = key.rpartition("/")[2]
+        last[base] = AMBIGUOUS if base in last else i
+        if stems and base.isnumeric():
+            numbers[str(int(base))] = AMBIGUOUS if str(int(base)) in numbers else i
+    found = []
+    for ref in refs:
+        key = _key(str(ref), stems=stems and isinstance(ref, str) and _has_suffix(ref))
+        parts = key.split("/")
+        tails = ("/".join(parts[i:]) for i in range(len(parts)))
+        place = next((whole[tail] for tail in tails if tail in whole), -1)
+        if place == -1 and len(parts) == 1:
+            place = last.get(key, -1)
+        if place == -1 and type(ref) is int:
+            place = numbers.get(str(ref), -1)
+        found.append(max(place, -1))
+    return np.array(found, dtype=np.int64)
+
+
+def _key(name: str, *, stems: bool) -> str:
+    text = unicodedata.normalize("NFC", name).replace("\\", "/")
+    return os.path.splitext(text)[0] if stems else text  # noqa: PTH122 - not a path of this machine
+
+
+def _has_suffix(name: str) -> bool:
+    """Whether a reference to a stem still carries a picture's suffix (`two.dots.v1` does not)."""
+    from snellen.datasets.names import is_picture
+
+    return is_picture(name)
+
+
+def _pixels(rows: Rows, image: Int, dataset: Dataset) -> Any:
+    if not rows.unit:
+        return np.array(rows.boxes)
+    sizes = np.ones((len(dataset) + 1, 2))
+    for i in np.unique(image[image >= 0]).tolist():
+        sizes[i] = dataset.pictures[i].upright_size()
+    return rows.boxes * np.tile(sizes[image], 2)

@@ -6,29 +6,22 @@ Rizzoli, Alghisi, Khomyn, Roccabruna, Mousavi, Riccardi: CIVET: Systematic Evalu
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import unknown
 from snellen.core.specs import Json
 from snellen.core.stages import Choice, Exchange, Prompt, Reading, Reply, Sample, Task
+from snellen.evals.arranged import Arranged, InFolder
 from snellen.parsing.choice import read_choice
-from snellen.prompts.choice import INSTRUCTION, closed_prompt, option_orders
+from snellen.prompts.choice import INSTRUCTION, closed_prompt
 from snellen.scoring.choice import tabulate
-from snellen.stimuli.exams import Exam
-from snellen.stimuli.single_object import single_object
+from snellen.stimuli.table import EXAMS, build, options_of
 
-SETTINGS: Mapping[str, Callable[..., Exam]] = {
-    "single-object": single_object,
-}
-"""Setting -> builder of its exam."""
-
-DEFAULTS: Mapping[str, Mapping[str, Json]] = {
-    "single-object": {"side": 672, "size": "regular", "explain_sheen": True, "antialias": False},
-}
-"""Options of each setting and their defaults: a task's spec names them all."""
+FOLDER = "folder"
+"""The setting that takes its stimuli and questions from a folder in the authors' layout: option `data`."""
 
 
 def task(
@@ -39,31 +32,51 @@ def task(
     reader: str = "options",
     **options: Any,
 ) -> Task[Choice, str]:
-    """An exam as a task. `options` are those of the setting (`side`, `size`, ...).
+    """An exam as a task. `options` are those of the setting (`side`, `size`, ...), listed by `snellen stimuli list`.
 
-    short_answers: put the paper's short-answer instruction first. seed: of the option orders. reader: how answers are
-    read. SpecError for an unknown setting or option.
+    short_answers: put the paper's short-answer instruction first. seed: of what is drawn and of the option orders.
+    reader: how answers are read. SpecError for an unknown setting or option.
     """
-    if setting not in SETTINGS:
-        raise unknown("exam", setting, SETTINGS)
-    for name in options:
-        if name not in DEFAULTS[setting]:
-            raise unknown(f"option of civet/{setting}", name, [*DEFAULTS[setting], "short_answers", "seed", "reader"])
-    chosen = {**DEFAULTS[setting], **options}
-    exam = SETTINGS[setting](**chosen)
+    samples, chosen = _source(setting, seed, options)
     spec: dict[str, Json] = {
         "task": f"civet/{setting}", **chosen, "short_answers": short_answers, "seed": seed, "reader": reader,
     }  # fmt: skip
-    samples = Arranged(exam, seed)
     instruction = INSTRUCTION if short_answers else ""
 
     def prompts(sample: Sample[Choice]) -> Sequence[Prompt]:
-        return (closed_prompt(sample, str(sample.attributes["text"]), instruction=instruction),)
+        text = str(sample.attributes["text"])
+        return (closed_prompt(sample, text, instruction=instruction, template=template_of(sample)),)
 
     def read(sample: Sample[Choice], exchanges: Sequence[Exchange]) -> Reading[str]:
         return vote([read_one(sample, exchange.prompt.labels, exchange.reply, reader) for exchange in exchanges])
 
     return Task(spec, samples, prompts, read, tabulate, lambda sample, _: Reply(sample.truth.target))
+
+
+def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged | InFolder, dict[str, Json]]:
+    """The samples of a setting, and its options with all defaults."""
+    if setting == FOLDER:
+        for name in options:
+            if name != "data":
+                raise unknown(f"option of civet/{FOLDER}", name, ["data", "short_answers", "seed", "reader"])
+        folder = str(options.get("data", "."))
+        return InFolder(Path(folder)), {"data": folder}
+    if setting not in EXAMS:
+        raise unknown("exam", setting, [*EXAMS, FOLDER])
+    known = options_of(setting)
+    for name in options:
+        if name not in known:
+            raise unknown(f"option of civet/{setting}", name, [*known, "short_answers", "seed", "reader"])
+    chosen = {name: options.get(name, default) for name, default in known.items() if name != "seed"}
+    exam = build(setting, **chosen, **({"seed": seed} if "seed" in known else {}))
+    return Arranged(exam, seed), {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items()}
+
+
+def template_of(sample: Sample[Choice]) -> str:
+    """What scorers of options compare with the picture: `a photo of a star`, `a photo of 3 red triangles` (release)."""
+    if sample.truth.question == "count" and "entity" in sample.attributes:
+        return f"a photo of {{label}} {str(sample.attributes['entity']).replace('_', ' ')}"
+    return "a photo of a {label}"
 
 
 def read_one(sample: Sample[Choice], labels: Sequence[str], reply: Reply, reader: str) -> Reading[str]:
@@ -90,30 +103,3 @@ def vote(readings: Sequence[Reading[str]]) -> Reading[str]:
     if best:
         return Reading(None, "malformed", reason=f"several: a tie between {', '.join(sorted(best))}")
     return readings[0] if readings else Reading(None, "malformed", reason="none: no reply")
-
-
-@dataclass(frozen=True, eq=False)
-class Arranged:
-    """The samples of an exam with their options in a balanced order."""
-
-    exam: Exam
-    seed: int = 0
-
-    def __len__(self) -> int:
-        return len(self.exam)
-
-    def __iter__(self) -> Iterator[Sample[Choice]]:
-        for question, order in zip(self.exam.questions, self.orders(), strict=True):
-            yield self.exam.sample(question, order)
-
-    def orders(self) -> list[tuple[str, ...]]:
-        """The order of the options of each question, balanced within each kind of question and set of options."""
-        groups: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
-        for i, question in enumerate(self.exam.questions):
-            groups[question.kind, question.options].append(i)
-        out: list[tuple[str, ...]] = [()] * len(self.exam)
-        for (kind, options), rows in groups.items():
-            targets = [self.exam.questions[i].target for i in rows]
-            for i, order in zip(rows, option_orders(targets, options, seed=f"{self.seed} {kind}"), strict=True):
-                out[i] = order
-        return out

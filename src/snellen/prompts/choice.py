@@ -60,9 +60,14 @@ def option_orders(targets: Sequence[str], options: Sequence[str], *, seed: str) 
 def _whole_orders(
     target: str, options: tuple[str, ...], n: int, start: int, rng: random.Random
 ) -> list[tuple[str, ...]]:
-    """`n` orders from one endless round of all orders; each label deals on where the last one stopped."""
-    every = list(permutations(options))
-    rng.shuffle(every)
+    """`n` orders from one endless round of all orders; each label deals on where the last one stopped.
+
+    The round goes by families of rotations, so that in any stretch of it each option visits its places evenly (+-2).
+    """
+    families = list(permutations(options[1:]))
+    rng.shuffle(families)
+    k = len(options)
+    every = [(*family[k - turn - 1 :], options[0], *family[: k - turn - 1]) for family in families for turn in range(k)]
     return [every[(start + i) % len(every)] for i in range(n)]
 
 

@@ -16,8 +16,9 @@ from snellen.stimuli.worlds import World, section
 class Question:
     """A closed question about a scene: what is asked, the options in canonical order, the true one.
 
-    scene: index of the world. about: index of the object asked about. entity: the name that the authors' layout files
-    it under. also: further right options (ties). attributes: what else is known, beside what the world says.
+    scene: index of the world. about: index of the object asked about, None where it is about no single one. entity:
+    the name that the authors' layout files it under. also: further right options (ties). attributes: what else is known
+    beside the factors of the object asked about.
     """
 
     scene: int
@@ -25,8 +26,8 @@ class Question:
     text: str
     target: str
     options: tuple[str, ...]
-    about: int = 0
-    entity: str = "object"
+    about: int | None = 0
+    entity: str = "e1"
     also: frozenset[str] = frozenset()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
@@ -55,7 +56,12 @@ class Exam:
             id=f"{question.scene}/{question.entity}/{question.kind}",
             truth=Choice(question.target, options, question.kind, question.also),
             pictures=(picture(self.name, question.scene, world),),
-            attributes={**factors(world, question.about), **question.attributes, "text": question.text},
+            attributes={
+                **factors(world, question.about),
+                **question.attributes,
+                "entity": question.entity,
+                "text": question.text,
+            },
             cluster=str(question.scene),
         )
 
@@ -65,8 +71,10 @@ def picture(exam: str, scene: int, world: World) -> Picture:
     return Picture(f"{exam}/{scene}.png", partial(_rendered, world), world.size)
 
 
-def factors(world: World, about: int = 0) -> dict[str, Attribute]:
+def factors(world: World, about: int | None = 0) -> dict[str, Attribute]:
     """The factors of the object asked about, as attributes of a sample; cells count from 0 at the top left."""
+    if about is None:
+        return {"objects": len(world.objects)}
     thing = world.objects[about]
     found: dict[str, Attribute] = {
         "shape": thing.shape,

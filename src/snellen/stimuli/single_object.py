@@ -7,7 +7,7 @@ from itertools import product
 
 from snellen.core.errors import SpecError, unknown
 from snellen.stimuli.exams import Exam, Question
-from snellen.stimuli.worlds import COLOURS, SECTIONS, SHAPES, SHEENS, SIZES, Object, World, section
+from snellen.stimuli.worlds import COLOURS, SECTIONS, SHAPES, SHEENS, Object, World, scale_of, section
 
 PLACES = tuple(name for row in SECTIONS for name in row)
 KINDS = ("shape", "color", "sheen", "position")
@@ -27,10 +27,9 @@ def single_object(
     for kind in questions:
         if kind not in KINDS:
             raise unknown("question", kind, KINDS)
-    if size not in SIZES:
-        raise unknown("object size", size, SIZES)
+    scale = scale_of(size)
     worlds = [
-        World((Object(shape, colour, row, col, sheen, SIZES[size]),), side=side, antialias=antialias)
+        World((Object(shape, colour, row, col, sheen, scale),), side=side, antialias=antialias)
         for shape, colour, sheen, row, col in product(SHAPES, COLOURS, SHEENS, range(9), range(9))
     ]
     asked = [

@@ -152,6 +152,17 @@ def board(side: int, cells: int) -> Grid:
     return Grid(side, cells, cell, round((side - cells * cell) / 2))
 
 
+def scale_of(size: str | float) -> float:
+    """The scale that a size means: `regular`, `small`, or a number above 0 and at most 1. Else SpecError."""
+    if isinstance(size, str):
+        if size not in SIZES:
+            raise unknown("object size", size, SIZES)
+        return SIZES[size]
+    if isinstance(size, bool) or not 0 < size <= 1:
+        raise SpecError(f"an object's size is regular, small, or a number above 0 and at most 1, got {size!r}")
+    return float(size)
+
+
 def section(row: int, col: int, grid: int = 9) -> str:
     """The section that a cell lies in. The grid must be a multiple of 3 wide."""
     if grid % 3:

@@ -1,1 +1,1 @@
-"""Intervals, paired tests, agreement, psychometrics, power."""
+"""Intervals, paired tests, agreement, psychometric curves, power, and the diagnosis of biases in answers."""

@@ -1,0 +1,193 @@
+"""Intervals: Wilson's for a plain proportion, a cluster bootstrap for everything else.
+
+How the bootstrap is read. Clusters are drawn with replacement; the standard deviation of a metric over the draws,
+times sqrt(m / (m - 1)) for m clusters, is its standard error s. Percentiles of the draws are not used: with few
+clusters they are too narrow, near 0 and 1 lopsided, and where all is right they have no width at all.
+
+* A share between 0 and 1 gets Wilson's interval for the effective number of trials n = p (1 - p) / s^2, with
+  Student's t of m - 1 degrees of freedom in place of the normal quantile (as Korn and Graubard do with Clopper and
+  Pearson's: Survey Methodology 24, 1998). It contains the value, stays within 0..1, and is skewed as it must be.
+* A share that did not vary at all, because all is right or all is wrong, gets the same interval with n = the number
+  of clusters on which it is defined: ten scenes, all right, are no proof of perfection.
+* An open-ended metric (mean error, length) gets the percentiles of the draws, at levels widened for few clusters
+  (Hesterberg, The American Statistician 69, 2015, "expanded percentile"). If it did not vary there is no interval.
+
+`benchmarks/coverage_answers.py` prints how often these contain the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from snellen.core.errors import SpecError
+from snellen.core.estimates import OPEN_ENDED, Estimate, Float, Measure, Ratio, Ratios
+from snellen.statistics.resampling import Clusters, evaluate
+
+PROBED = 1000
+"""Of more clusters than this only so many are probed for whether a metric is defined on them."""
+
+
+def is_open_ended(name: str) -> bool:
+    """Whether a metric (or `metric.<class>`) is no share between 0 and 1."""
+    return name.partition(".")[0] in OPEN_ENDED
+
+
+def wilson(k: float, n: float, *, level: float = 0.95) -> Estimate:
+    """The proportion k / n with Wilson's score interval (JASA 22, 1927). n = 0 is undefined: no value, no interval."""
+    _check_level(level)
+    if not 0 <= k <= n:
+        raise SpecError(f"a proportion counts k of n with 0 <= k <= n, got {k} of {n}")
+    if n == 0:
+        return Estimate(None, n=0, method="wilson")
+    low, high = score_interval(k / n, n, normal_quantile((1 + level) / 2))
+    return Estimate(k / n, low, high, n=int(n) if float(n).is_integer() else None, method="wilson")
+
+
+def score_interval(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of the share `p` of `n` trials, which may be an effective number, at the quantile `z`."""
+    share = 1 / (1 + z * z / n)
+    middle = share * (p + z * z / (2 * n))
+    half = share * z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, min(middle - half, p)), min(1.0, max(middle + half, p))
+
+
+def point(measure: Measure, samples: int) -> dict[str, Estimate]:
+    """The values alone, without intervals, for the `samples` rows of the measure's tables."""
+    values = measure(np.ones((1, samples)))
+    ratios = measure.ratios if isinstance(measure, Ratios) else {}
+    return {
+        name: Estimate(_known(values[name][0]), n=_units(ratios.get(name), samples), method="point")
+        for name in measure.names
+    }
+
+
+def bootstrap(
+    measure: Measure,
+    clusters: ArrayLike,
+    *,
+    draws: int = 1000,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> dict[str, Estimate]:
+    """Every metric of `measure` with its interval over `clusters` (one name per sample; see the module's text).
+
+    A metric in `measure.ratios` that is a plain proportion (each cluster adds 0 or 1 to either sum) gets Wilson's
+    interval itself. Undefined metrics have value None; with fewer than two clusters there is no interval. Draws in
+    which a metric is undefined are left out of its spread.
+    """
+    _check_level(level)
+    if draws < 2:
+        raise SpecError(f"a bootstrap needs at least 2 draws, got {draws}")
+    groups = Clusters.of(clusters)
+    estimates = point(measure, len(groups.index))
+    if groups.count == 0:
+        return estimates
+    ratios: Mapping[str, Ratio] = measure.ratios if isinstance(measure, Ratios) else {}
+    drawn = evaluate(measure, groups.draws(draws, rng))
+    still: list[str] = []
+    out: dict[str, Estimate] = {}
+    for name, found in estimates.items():
+        if name in ratios and not is_open_ended(name) and _is_proportion(ratios[name], groups):
+            above, below = (float(column.sum()) for column in ratios[name])
+            out[name] = wilson(above, below, level=level)
+            continue
+        interval = _interval(name, found.value, drawn[name], groups.count, level)
+        if interval is None and found.value is not None and groups.count > 1 and not is_open_ended(name):
+            still.append(name)
+        low, high, method = interval or (None, None, found.method)
+        out[name] = Estimate(found.value, low, high, found.n, method)
+    for name, (low, high) in _constant(measure, groups, still, estimates, ratios, level).items():
+        out[name] = Estimate(estimates[name].value, low, high, estimates[name].n, "wilson-clusters")
+    return out
+
+
+def spread(drawn: Float, clusters: int) -> float:
+    """Standard error from bootstrap draws of so many clusters; NaN where fewer than two draws are defined."""
+    defined = drawn[np.isfinite(drawn)]
+    if len(defined) < 2 or clusters < 2:
+        return math.nan
+    return float(defined.std() * math.sqrt(clusters / (clusters - 1)))
+
+
+def _interval(
+    name: str, value: float | None, drawn: Float, clusters: int, level: float
+) -> tuple[float, float, str] | None:
+    """Low, high and method; None where there is no value or it did not vary."""
+    error = spread(drawn, clusters)
+    if value is None or not error > 1e-12:
+        return None
+    t = student_quantile((1 + level) / 2, clusters - 1)
+    if not is_open_ended(name) and 0 <= value <= 1:
+        trials = max(value * (1 - value), 0.0) / error**2
+        return (*score_interval(value, max(trials, 1e-9), t), "bootstrap-wilson") if trials else None
+    tail = normal_tail(t * math.sqrt(clusters / (clusters - 1)))
+    low, high = np.quantile(drawn[np.isfinite(drawn)], [tail, 1 - tail])
+    return min(float(low), value), max(float(high), value), "bootstrap-percentile"
+
+
+def _constant(
+    measure: Measure,
+    groups: Clusters,
+    names: list[str],
+    estimates: Mapping[str, Estimate],
+    ratios: Mapping[str, Ratio],
+    level: float,
+) -> dict[str, tuple[float, float]]:
+    """Intervals of shares that did not vary over the draws: Wilson's, a cluster on which they are defined a trial."""
+    defined = {name: int(np.count_nonzero(groups.sums(ratios[name].below) > 0)) for name in names if name in ratios}
+    if len(defined) < len(names):
+        alone = evaluate(measure, groups.alone(PROBED))
+        defined = {name: round(float(np.isfinite(alone[name]).mean()) * groups.count) for name in names} | defined
+    out = {}
+    for name in names:
+        value, trials = estimates[name].value, defined[name]
+        if value is not None and trials > 1 and 0 <= value <= 1:
+            out[name] = score_interval(value, trials, student_quantile((1 + level) / 2, trials - 1))
+    return out
+
+
+def _is_proportion(ratio: Ratio, groups: Clusters) -> bool:
+    above, below = groups.sums(ratio.above), groups.sums(ratio.below)
+    return bool(np.isin(below, (0.0, 1.0)).all() and np.isin(above, (0.0, 1.0)).all() and (above <= below).all())
+
+
+def _units(ratio: Ratio | None, samples: int) -> int:
+    """How many units a metric rests on: what a ratio divides by, where that is a count; else the samples."""
+    if ratio is None:
+        return samples
+    total = float(ratio.below.sum())
+    return int(total) if total.is_integer() else samples
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise SpecError(f"a level lies between 0 and 1, got {level}")
+
+
+def normal_quantile(p: float) -> float:
+    """Quantile of the standard normal distribution."""
+    from scipy.special import ndtri
+
+    return float(ndtri(p))
+
+
+def normal_tail(z: float) -> float:
+    """P(Z > z) of the standard normal distribution."""
+    from scipy.special import ndtr
+
+    return float(ndtr(-z))
+
+
+def student_quantile(p: float, df: float) -> float:
+    """Quantile of Student's t with `df` degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, p))

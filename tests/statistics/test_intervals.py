@@ -1,0 +1,184 @@
+"""Intervals against statsmodels, and the laws that any interval keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from snellen.core.errors import ShapeError, SpecError
+from snellen.core.estimates import Ratio
+from snellen.core.stages import Choice, Reading, Sample
+from snellen.scoring.choice import measure, tabulate
+from snellen.statistics.intervals import bootstrap, point, wilson
+from snellen.statistics.resampling import Clusters
+
+
+class Mean:
+    """The weighted mean of a column, a metric of any name."""
+
+    def __init__(self, values, name="share", *, ratio=False):
+        self.values = np.asarray(values, dtype=float)
+        self.names = (name,)
+        self.ratios = {name: Ratio(self.values, np.ones(len(self.values)))} if ratio else {}
+
+    def __call__(self, weights):
+        return {self.names[0]: weights @ self.values / weights.sum(axis=1)}
+
+
+def answers(targets, said, clusters=None):
+    return tabulate(
+        (
+            Sample(str(i), Choice(t, ("a", "b", "c")), cluster=str(clusters[i]) if clusters is not None else ""),
+            Reading(a),
+        )
+        for i, (t, a) in enumerate(zip(targets, said, strict=True))
+    )
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilson_is_that_of_statsmodels(n, data):
+    k = data.draw(st.integers(0, n))
+    found = wilson(k, n)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-12)
+    assert found.low <= found.value <= found.high
+    assert (found.n, found.method) == (n, "wilson")
+
+
+def test_no_trials_give_no_proportion():
+    assert wilson(0, 0).value is None
+    assert wilson(0, 0).low is None
+
+
+@pytest.mark.parametrize(("k", "n"), [(-1, 4), (5, 4)])
+def test_impossible_counts_are_refused(k, n):
+    with pytest.raises(SpecError, match="k of n"):
+        wilson(k, n)
+
+
+def test_plain_accuracy_gets_wilsons_interval():
+    tables = answers("aabbc", "aabab")
+    found = bootstrap(measure(tables), tables.outcomes["cluster"], rng=np.random.default_rng(0))
+    assert found["accuracy"] == wilson(3, 5)
+    assert found["recall.c"] == wilson(0, 1)
+    assert found["other_rate"] == wilson(0, 5)
+
+
+@pytest.mark.parametrize("ratio", [True, False])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_ten_scenes_all_alike_are_no_proof(value, ratio):
+    found = bootstrap(Mean([value] * 40, ratio=ratio), np.repeat(np.arange(10), 4), rng=np.random.default_rng(0))[
+        "share"
+    ]
+    assert found.method == "wilson-clusters"
+    assert 0.25 < found.high - found.low < 0.4
+    assert found.value == value
+
+
+def test_a_perfect_class_is_as_uncertain_as_its_few_samples():
+    tables = answers("a" * 40 + "b" * 4, "a" * 40 + "b" * 4)
+    found = bootstrap(measure(tables), tables.outcomes["cluster"], rng=np.random.default_rng(0))
+    assert found["f1.b"].low < found["f1.a"].low < found["f1.a"].value
+    assert found["f1.b"].low < 0.5
+
+
+def test_one_cluster_gives_a_value_and_no_interval():
+    tables = answers("aabbc", "aabab", clusters=[7] * 5)
+    found = bootstrap(measure(tables), tables.outcomes["cluster"], rng=np.random.default_rng(0))
+    assert found["accuracy"].value == 0.6
+    assert found["accuracy"].low is None
+
+
+def test_undefined_metrics_stay_undefined():
+    found = bootstrap(Mean([np.nan, np.nan]), [1, 2], rng=np.random.default_rng(0))["share"]
+    assert (found.value, found.low, found.high) == (None, None, None)
+
+
+def test_nothing_has_no_intervals():
+    found = bootstrap(measure(tabulate([])), np.array([], dtype=str), rng=np.random.default_rng(0))
+    assert found["accuracy"].value is None
+
+
+def test_clusters_that_repeat_widen_the_interval():
+    values = np.random.default_rng(1).random(100) < 0.7
+    clusters = np.arange(100)
+    single = bootstrap(Mean(values), clusters, rng=np.random.default_rng(0))["share"]
+    four = bootstrap(Mean(np.repeat(values, 4)), np.repeat(clusters, 4), rng=np.random.default_rng(0))["share"]
+    naive = bootstrap(Mean(np.repeat(values, 4)), np.arange(400), rng=np.random.default_rng(0))["share"]
+    assert four.high - four.low == pytest.approx(single.high - single.low, rel=0.02)
+    assert naive.high - naive.low == pytest.approx((single.high - single.low) / 2, rel=0.1)
+
+
+def test_a_length_that_never_varies_has_no_interval():
+    found = bootstrap(Mean([1.0] * 20, "words"), np.arange(20), rng=np.random.default_rng(0))["words"]
+    assert (found.value, found.low) == (1.0, None)
+
+
+def test_an_open_ended_metric_may_leave_the_unit_interval():
+    values = np.random.default_rng(3).exponential(1.0, 200)
+    found = bootstrap(Mean(values, "mae"), np.arange(200), rng=np.random.default_rng(0))["mae"]
+    assert found.method == "bootstrap-percentile"
+    assert found.low < values.mean() < found.high
+    assert found.high > 1
+
+
+shares = st.lists(st.tuples(st.integers(0, 6), st.floats(0, 1)), min_size=1, max_size=30)
+
+
+@given(shares, st.integers(0, 9))
+def test_the_interval_contains_the_value_and_stays_in_range(rows, seed):
+    clusters, values = zip(*rows, strict=True)
+    found = bootstrap(Mean(values), clusters, draws=50, rng=np.random.default_rng(seed))["share"]
+    if found.low is not None:
+        assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+@given(shares)
+def test_the_same_generator_gives_the_same_interval(rows):
+    clusters, values = zip(*rows, strict=True)
+    one, two = (bootstrap(Mean(values), clusters, draws=20, rng=np.random.default_rng(5)) for _ in range(2))
+    assert one == two
+
+
+def test_a_higher_level_is_wider():
+    values = np.random.default_rng(1).random(60)
+    widths = [
+        (lambda e: e.high - e.low)(
+            bootstrap(Mean(values), np.arange(60), level=level, rng=np.random.default_rng(0))["share"]
+        )
+        for level in (0.5, 0.8, 0.95, 0.99)
+    ]
+    assert widths == sorted(widths)
+
+
+def test_resamples_draw_whole_clusters():
+    clusters = Clusters.of(["x", "y", "x", "z", "z", "z"])
+    weights = np.concatenate(list(clusters.draws(200, np.random.default_rng(0))))
+    assert weights.shape == (200, 6)
+    assert (weights[:, 0] == weights[:, 2]).all()
+    assert (weights[:, 3:].std(axis=1) == 0).all()
+    assert (weights[:, [0, 1, 3]].sum(axis=1) == 3).all()
+
+
+def test_blocks_of_any_size_give_the_same_draws(monkeypatch):
+    values = np.random.default_rng(1).random(50)
+
+    def run():
+        return bootstrap(Mean(values), np.arange(50), draws=64, rng=np.random.default_rng(0))["share"]
+
+    whole = run()
+    monkeypatch.setattr("snellen.statistics.resampling.MEMORY", 50 * 7)
+    assert run() == whole
+
+
+def test_point_gives_values_without_intervals():
+    tables = answers("aabbc", "aabab")
+    found = point(measure(tables), 5)
+    assert (found["accuracy"].value, found["accuracy"].low, found["accuracy"].n) == (0.6, None, 5)
+
+
+def test_clusters_must_be_one_name_per_sample():
+    with pytest.raises(ShapeError, match="one cluster per sample"):
+        Clusters.of(np.zeros((2, 2)))

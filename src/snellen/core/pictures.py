@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from snellen.core.errors import DataError
 
-MAX_PIXELS = 400_000_000
-"""Larger pictures are refused (decompression bombs)."""
+MAX_PIXELS = 178_956_970
+"""Larger pictures are refused as decompression bombs: Pillow's own limit."""
 
 
 class Size(NamedTuple):
@@ -63,7 +64,11 @@ class Picture:
 
     def upright_size(self) -> Size:
         """The upright size; reads the file's header where `size` is not known."""
-        return self.size if self.size is not None else measure(self.load(), name=self.name)
+        if self.size is not None:
+            return self.size
+        if isinstance(self.load, _FileLoader):
+            return measure_file(self.load.path, name=self.name)
+        return measure(self.load(), name=self.name)
 
     def sha256(self) -> str:
         """SHA-256 of the encoded bytes."""
@@ -83,19 +88,65 @@ class _FileLoader:
 
 def decode(data: bytes, *, name: str) -> Image.Image:
     """Encoded bytes as the upright 8-bit RGB image. DataError names `name` where they are no whole picture."""
-    image = _open(data, name)
+    if not data:
+        raise DataError(f"picture is empty: {name}")
+    image = _open(io.BytesIO(data), name)
     try:
         image.load()
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+    except _BROKEN as error:
         raise DataError(f"picture is damaged or cut short ({error}): {name}") from error
     return to_rgb(_upright(image))
 
 
 def measure(data: bytes, *, name: str) -> Size:
     """The upright size, from the header alone."""
-    image = _open(data, name)
-    turned = image.getexif().get(0x0112, 1) in {5, 6, 7, 8}
-    return Size(image.height, image.width) if turned else Size(image.width, image.height)
+    if not data:
+        raise DataError(f"picture is empty: {name}")
+    return header(_open(io.BytesIO(data), name)).upright
+
+
+def measure_file(path: Path, *, name: str | None = None) -> Size:
+    """The upright size of a file, of which only the header is read. DataError where it is no picture."""
+    return read_header(path, name=name).upright
+
+
+class Header(NamedTuple):
+    """What a picture's header says: the size as stored, EXIF's orientation (1 is upright, 5 to 8 lie on their side),
+    Pillow's mode, and whether it has several frames of which only the first is looked at.
+    """
+
+    stored: Size
+    orientation: int
+    mode: str
+    animated: bool = False
+
+    @property
+    def upright(self) -> Size:
+        """The size as a person sees it."""
+        return Size(self.stored.height, self.stored.width) if self.orientation >= 5 else self.stored
+
+
+def read_header(path: Path, *, name: str | None = None) -> Header:
+    """The header of the picture at `path`. DataError where it cannot be read or is no picture."""
+    label = name or str(path)
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise DataError(f"picture is empty: {label}")
+            file.seek(0)
+            return header(_open(file, label))
+    except OSError as error:
+        raise DataError(f"picture cannot be read: {error.strerror or error}: {label}") from error
+
+
+def header(image: Image.Image) -> Header:
+    """The header of an opened image."""
+    animated = image.format != "MPO" and bool(getattr(image, "is_animated", False))  # MPO: a phone's JPEG
+    orientation = _orientation(image)
+    stored = Size(image.width, image.height)
+    if image.format == "TIFF" and orientation >= 5:  # of these Pillow gives the upright size even before it turns them
+        stored = Size(image.height, image.width)
+    return Header(stored, orientation, image.mode, animated)
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
@@ -124,21 +175,51 @@ def fit(size: Size, max_pixels: int | None, *, multiple: int = 1) -> Size:
     return Size(*(max(multiple, int(side * scale) // multiple * multiple) for side in size))
 
 
-def _open(data: bytes, name: str) -> Image.Image:
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, KeyError, struct.error)
+"""What Pillow's decoders raise on damaged files."""
+
+
+def _open(file: IO[bytes], name: str) -> Image.Image:
     try:
-        image = Image.open(io.BytesIO(data))
+        image = Image.open(file)
     except UnidentifiedImageError as error:
-        what = "is empty" if not data else "is in no known picture format"
-        raise DataError(f"picture {what}: {name}") from error
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"picture is in no known picture format: {name}") from error
+    except (*_BROKEN, Image.DecompressionBombError) as error:
         raise DataError(f"picture cannot be opened ({error}): {name}") from error
     if image.width * image.height > MAX_PIXELS:
         raise DataError(f"picture is {image.width} x {image.height}, more than {MAX_PIXELS:,} px: {name}")
     return image
 
 
+def _orientation(image: Image.Image) -> int:
+    """EXIF's orientation, 1 to 8; 1 where there is none or its block is damaged, as viewers do."""
+    try:
+        value = image.getexif().get(0x0112, 1)
+    except _BROKEN:
+        return 1
+    return value if isinstance(value, int) and 1 <= value <= 8 else 1
+
+
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""Orientation -> what makes the stored picture upright."""
+
+
 def _upright(image: Image.Image) -> Image.Image:
-    return ImageOps.exif_transpose(image) or image
+    turn = _TURNS.get(_orientation(image))
+    if turn is None:
+        return image
+    upright = image.transpose(turn)
+    for key in ("exif", "xmp", "XML:com.adobe.xmp", "Raw profile type exif"):
+        upright.info.pop(key, None)  # or a later reader would turn it again
+    return upright
 
 
 def _scaled(image: Image.Image) -> Image.Image:

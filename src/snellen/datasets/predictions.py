@@ -14,6 +14,7 @@ import numpy as np
 from snellen.core.detections import BoxTable, Int
 from snellen.core.errors import DataError, SpecError
 from snellen.core.labels import ClassIndex
+from snellen.core.specs import Json
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.findings import Finding, listed
 from snellen.datasets.prediction_files import reader_of
@@ -37,6 +38,16 @@ class Predictions:
     format: str
     images_by: str
     classes_by: str
+
+    def facts(self) -> dict[str, Json]:
+        """What a run keeps of the import, as plain JSON."""
+        return {
+            "format": self.format,
+            "images_by": self.images_by,
+            "classes_by": self.classes_by,
+            "counts": dict(self.counts),
+            "findings": [str(finding) for finding in self.findings],
+        }
 
 
 def read_predictions(

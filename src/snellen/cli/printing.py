@@ -13,7 +13,7 @@ from snellen.evals.results import Results
 
 
 def show_results(results: Results, *, console: Console | None = None) -> None:
-    """The metrics with their intervals, then classes and groups of at most 12 rows."""
+    """The metrics with their intervals, then by question and by class; the report shows all other groups."""
     out = console or Console()
     table = Table(title=results.task, title_justify="left", header_style="bold")
     for column in ("metric", "value", "95 % interval", "n"):
@@ -21,7 +21,7 @@ def show_results(results: Results, *, console: Console | None = None) -> None:
     for name, found in results.metrics.items():
         table.add_row(name, number(found.value), interval(found), "" if found.n is None else f"{found.n:,}")
     out.print(table)
-    for title, rows in {"per class": results.per_class, **results.groups}.items():
+    for title, rows in {"question": results.groups.get("question", {}), "per class": results.per_class}.items():
         if 1 < len(rows) <= 20:
             out.print(_wide(title, rows))
     for name, value in results.facts.items():

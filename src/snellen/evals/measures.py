@@ -38,16 +38,17 @@ class Joined:
 def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
     """The measures of these tables: closed answers, or boxes.
 
-    options for boxes: max_dets (500), chair (class | overlap | match).
+    options for boxes: max_dets (500), chair (class | overlap | match), failures (count | parsed-only).
     """
     if tables.detections is None:
         return choice.measure(tables)
+    failures = options.get("failures", "count")
     return Joined(
         (
             average_precision.measure(tables, max_dets=int(options.get("max_dets", 500))),
-            grounding.measure(tables),
-            counting.measure(tables),
-            hallucination.measure(tables, support=options.get("chair", "class")),
+            grounding.measure(tables, failures=failures),
+            counting.measure(tables, failures=failures),
+            hallucination.measure(tables, support=options.get("chair", "class"), failures=failures),
         )
     )
 

@@ -47,7 +47,9 @@ class Results:
             "facts": dict(self.facts),
             "guard": dict(self.guard),
         }
-        return {"task": self.task, **(metrics if flat else {"metrics": metrics}), **rest}
+        if flat:
+            return {"task": self.task, "n": {"value": self.facts.get("samples")}, **metrics, **rest}
+        return {"task": self.task, "metrics": metrics, **rest}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Results:

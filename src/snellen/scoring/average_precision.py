@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from snellen.core.detections import BoxTable, Float
+from snellen.core.detections import BoxTable, Float, Int
 from snellen.core.errors import ShapeError
-
-THRESHOLDS: Float = np.linspace(0.5, 0.95, 10)
-"""IoU .50:.05:.95, as pycocotools makes them."""
-RECALLS: Float = np.linspace(0.0, 1.0, 101)
-AREAS: Mapping[str, tuple[float, float]] = {
-    "all": (0.0, 1e10),
-    "small": (0.0, 32.0**2),
-    "medium": (32.0**2, 96.0**2),
-    "large": (96.0**2, 1e10),
-}
-"""px^2 of the picture as a person sees it; both ends belong."""
+from snellen.core.tables import Tables
+from snellen.scoring.coco_matching import AREAS, IGNORED, RIGHT, THRESHOLDS, coco_matches, filled
+from snellen.scoring.curves import RECALLS, Ranking, Runs, whole
+from snellen.scoring.overlaps import Pairs
+from snellen.scoring.sums import Sums, over
+from snellen.scoring.tabulation import boxes_of
 
 Backend: TypeAlias = Literal["hotcoco", "pycocotools"]
 
@@ -89,11 +85,6 @@ def point_ap(
         return _nothing(truth, limits)
     precision, recall = _BACKENDS[backend](truth, predicted, known, limits)
     return AveragePrecision(truth.classes, limits, precision[..., -1], recall)
-
-
-def filled(scores: Float | None, n: int) -> Float:
-    """Scores with 1.0 for every missing one: float64 (n,)."""
-    return np.ones(n) if scores is None else np.where(np.isnan(scores), 1.0, scores)
 
 
 def _nothing(truth: BoxTable, limits: tuple[int, ...]) -> AveragePrecision:
@@ -197,3 +188,109 @@ _BACKENDS: Mapping[Backend, _Run] = {"hotcoco": _hotcoco, "pycocotools": _pycoco
 def _mean(values: Float) -> float | None:
     present = values[values > -1]
     return float(present.mean()) if present.size else None
+
+
+@dataclass(frozen=True, eq=False)
+class ApMeasure:
+    """AP and AR as functions of sample weights (a `Measure`), whole and per class.
+
+    rankings: per class, one per range of sizes. early: per class and limit up to `max_dets`, the right detections of
+    each sample among its first ones, at each IoU.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    limits: tuple[int, ...]
+    rankings: tuple[tuple[Ranking, ...], ...]
+    early: tuple[tuple[Sums, ...], ...]
+
+    def __call__(self, weights: Float) -> Mapping[str, Float]:
+        """All metrics under each row of `weights` (draws, samples): each (draws,), NaN where undefined."""
+        weights = np.ascontiguousarray(np.atleast_2d(weights), dtype=np.float64)
+        counted = whole(weights, max((len(each[0].sample) for each in self.rankings), default=0))
+        curves = [[ranking(counted) for ranking in each] for each in self.rankings]
+        shape = (len(curves), len(AREAS), len(THRESHOLDS), len(weights))
+        precision = np.array([[c[0] for c in each] for each in curves]).reshape(shape)
+        recall = np.array([[c[1] for c in each] for each in curves]).reshape(shape)
+        found = {
+            "ap": _over_classes(precision[:, 0].mean(axis=1)),
+            "ap50": _over_classes(precision[:, 0, 0]),
+            "ap75": _over_classes(precision[:, 0, 5]),
+            **{f"ap_{area}": _over_classes(precision[:, a].mean(axis=1)) for a, area in enumerate(AREAS) if a},
+        }
+        for i, limit in enumerate(self.limits):
+            found[f"ar{limit}"] = _over_classes(self._early(weights, i))
+        found["ar"] = _over_classes(recall[:, 0].mean(axis=1))
+        found |= {f"ar_{area}": _over_classes(recall[:, a].mean(axis=1)) for a, area in enumerate(AREAS) if a}
+        for k, label in enumerate(self.classes):
+            found |= {f"ap.{label}": precision[k, 0].mean(axis=0), f"ap50.{label}": precision[k, 0, 0]}
+        return {name: found[name] for name in self.names}
+
+    def _early(self, weights: Float, limit: int) -> Float:
+        """Recall per class, mean over IoUs, of the first `limits[limit]` detections of each picture and class."""
+        rows = []
+        for each, (ranking, *_) in zip(self.early, self.rankings, strict=True):
+            truths = weights[:, ranking.truth_samples] @ ranking.truth_counts
+            rows.append(over(each[limit](weights).mean(axis=1), truths))
+        return np.array(rows).reshape(len(self.early), len(weights))
+
+
+def measure(tables: Tables, *, max_dets: int = 500) -> ApMeasure:
+    """ap, ap50, ap75, ap and ar by size, ar1, ar10, ar100, ar (at `max_dets`), ap.<class>, ap50.<class>.
+
+    Detections rank by score, in list order where scores tie; missing scores are 1.0. The operating point plays no part.
+    """
+    truth, predicted = boxes_of(tables)
+    return measure_of(truth, predicted, max_dets=max_dets)
+
+
+def measure_of(
+    truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, order: Int | None = None, pairs: Pairs | None = None
+) -> ApMeasure:
+    """The same from boxes in columns; `order` decides between equal scores (see `coco_matches`)."""
+    matches = coco_matches(truth, predicted, max_dets=max_dets, order=order, pairs=pairs)
+    limits = tuple(limit for limit in (1, 10, 100) if limit <= max_dets)
+    sample, label = predicted.image[matches.rows], predicted.label[matches.rows]
+    by_class = np.argsort(label, kind="stable")
+    bounds = np.searchsorted(label[by_class], np.arange(len(truth.classes) + 1))
+    rankings, early = [], []
+    for k, (start, end) in enumerate(pairwise(bounds.tolist())):
+        chosen = by_class[start:end]
+        mine = np.flatnonzero(truth.label == k)
+        state = matches.state[:, :, chosen]
+        rankings.append(tuple(
+            _ranking(sample[chosen], state[a], truth.image[mine[matches.counts[a, mine]]]) for a in range(len(AREAS))
+        ))  # fmt: skip
+        early.append(tuple(
+            _firsts(sample[chosen], state[0], matches.rank[chosen] < limit, len(truth.images)) for limit in limits
+        ))  # fmt: skip
+    names = [
+        "ap",
+        "ap50",
+        "ap75",
+        *(f"ap_{area}" for area in list(AREAS)[1:]),
+        *(f"ar{limit}" for limit in limits),
+        "ar",
+    ]
+    names += [f"ar_{area}" for area in list(AREAS)[1:]]
+    names += [f"{kind}.{label}" for kind in ("ap", "ap50") for label in truth.classes]
+    return ApMeasure(tuple(names), truth.classes, limits, tuple(rankings), tuple(early))
+
+
+def _ranking(sample: Int, state: Any, truths: Int) -> Ranking:
+    """The curves of one class in one range of sizes; detections that never count there are left out."""
+    counts = (state != IGNORED).any(axis=0)
+    if not counts.all():
+        sample, state = sample[counts], state[:, counts]
+    samples, numbers = np.unique(truths, return_counts=True)
+    return Ranking(sample, tuple(Runs.of(row) for row in state), samples, numbers.astype(np.float64))
+
+
+def _firsts(sample: Int, state: Any, early: Any, samples: int) -> Sums:
+    return Sums.sparse(sample[early], (state[:, early] == RIGHT).T.astype(np.float64), samples=samples)
+
+
+def _over_classes(values: Float) -> Float:
+    """The mean over classes (axis 0) that are defined; NaN where none is."""
+    defined = ~np.isnan(values)
+    return over(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64))

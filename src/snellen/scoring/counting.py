@@ -31,7 +31,7 @@ class Counting:
         }
 
 
-def measure(tables: Tables, *, failures: Failures = "count") -> Counting:
+def measure(tables: Tables, *, failures: Failures | None = None) -> Counting:
     """count_ratio (predicted over true instances, pooled), mae and rmse (per picture).
 
     Under `count` a failed reply predicts 0 instances. Predictions excused by a crowd region, and crowd regions, are no

@@ -74,10 +74,11 @@ def _metrics(sums: Float) -> dict[str, Float]:
     }
 
 
-def counted(tables: Tables, failures: Failures) -> tuple[Float, Bool, Bool]:
+def counted(tables: Tables, failures: Failures | None) -> tuple[Float, Bool, Bool]:
     """Under a failure mode: the weight of each sample (0: left out), whether its predictions stand, and so per row of
-    the detections table.
+    the detections table. None: the mode that the tables were made for.
     """
+    failures = tables.facts.get("failures", "count") if failures is None else failures
     if failures not in FAILURES:
         raise unknown("failure mode", failures, FAILURES)
     outcomes, table = tables.outcomes, instances(tables)
@@ -94,12 +95,12 @@ def instances(tables: Tables) -> Table:
     return tables.detections
 
 
-def counts_of(tables: Tables, *, failures: Failures = "count") -> list[Counts]:
+def counts_of(tables: Tables, *, failures: Failures | None = None) -> list[Counts]:
     """The counts of each picture, in the order of the outcomes table."""
     return [Counts(*row) for row in _columns(tables, failures).T.tolist()]
 
 
-def _columns(tables: Tables, failures: Failures) -> Float:
+def _columns(tables: Tables, failures: Failures | None) -> Float:
     """The fields of `Counts` of every picture: float64 (9, samples)."""
     table, n = instances(tables), len(tables.outcomes)
     inside, stands, there = counted(tables, failures)
@@ -149,11 +150,12 @@ class Grounding:
         return found
 
 
-def measure(tables: Tables, *, failures: Failures = "count") -> Grounding:
+def measure(tables: Tables, *, failures: Failures | None = None) -> Grounding:
     """precision, recall, f1, mean_iou (class-aware, IoU .5), recall75, f1_agnostic, parse_rate, and
     precision.<class>, recall.<class>, f1.<class>.
 
-    Unread items and labels outside the taxonomy count as predicted and never match (an unknown label may match with
+    failures: what becomes of replies that are no list (default: what `tabulate` was told, else they count). Unread
+    items and labels outside the taxonomy count as predicted and never match (an unknown label may match with
     labels ignored).
     """
     columns = _columns(tables, failures)
@@ -175,7 +177,7 @@ def _ratios(columns: Float) -> dict[str, Ratio]:
     }
 
 
-def _class_sums(tables: Tables, failures: Failures) -> Iterator[Sums]:
+def _class_sums(tables: Tables, failures: Failures | None) -> Iterator[Sums]:
     """Truths, predictions and hits of each class."""
     table, n = instances(tables), len(tables.outcomes)
     there = counted(tables, failures)[2]

@@ -33,7 +33,7 @@ class Hallucination:
         return {"chair_i": over(wrong, predicted), "chair_s": over(tainted, pictures)}
 
 
-def measure(tables: Tables, *, support: Support = "class", failures: Failures = "count") -> Hallucination:
+def measure(tables: Tables, *, support: Support = "class", failures: Failures | None = None) -> Hallucination:
     """chair_i (share of predicted instances without support, pooled) and chair_s (share of pictures with any).
 
     support: `class`: the instance's class is in the picture's truth (after Rohrbach et al. 2018); `overlap`: it

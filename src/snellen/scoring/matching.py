@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.core.detections import Int
+from snellen.core.detections import Bool, Int
 from snellen.scoring.overlaps import Pairs
 
 SLACK = 1e-9
@@ -49,7 +49,7 @@ def _first(ends: Int) -> Int:
     return np.asarray(first[ends])
 
 
-def _among(ends: Int, taken: Int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _among(ends: Int, taken: Int) -> Bool:
     mask = np.zeros(int(ends.max()) + 1, dtype=np.bool_)
     mask[taken] = True
     return np.asarray(mask[ends])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snellen.core.detections import BoxTable, Float, Int
+from snellen.core.detections import Bool, BoxTable, Float, Int
 from snellen.core.errors import ShapeError
 
 LEAST = 0.1
@@ -33,22 +33,23 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.iou)
 
-    def take(self, index: Int | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
+    def take(self, index: Int | Bool) -> Pairs:
         """The pairs at `index` (integers or a boolean mask)."""
         return Pairs(self.predicted[index], self.truth[index], self.iou[index])
 
 
-def pairs_of(truth: BoxTable, predicted: BoxTable) -> tuple[Pairs, Float]:
-    """All pairs whose IoU is at least `LEAST`, labels ignored, and per prediction its largest overlap with any truth.
+def pairs_of(truth: BoxTable, predicted: BoxTable, *, same_label: bool = False) -> tuple[Pairs, Float]:
+    """All pairs whose IoU is at least `LEAST`, and per prediction its largest overlap with any truth.
 
-    Pairs are ordered by prediction, then truth. Both tables must speak of the same pictures: else ShapeError.
+    same_label: only pairs of one class (what is outside the taxonomy has none). Pairs are ordered by prediction, then
+    truth. Both tables must speak of the same pictures: else ShapeError.
     """
     if truth.images != predicted.images:
         raise ShapeError(
             f"truth and predictions must speak of the same pictures, got {len(truth.images)} and "
             f"{len(predicted.images)}"
         )
-    left, right = _Sorted.of(predicted), _Sorted.of(truth)
+    left, right = _Sorted.of(predicted, same_label=same_label), _Sorted.of(truth, same_label=same_label)
     best = np.zeros(len(predicted))
     work = np.diff(left.starts) * np.diff(right.starts)
     found = [_broadcast(left, right, image, best) for image in np.flatnonzero(work >= _ALONE).tolist()]
@@ -61,7 +62,7 @@ def pairs_of(truth: BoxTable, predicted: BoxTable) -> tuple[Pairs, Float]:
 
 @dataclass(frozen=True, eq=False)
 class _Sorted:
-    """Boxes by picture: the rows they came from, where each picture starts, corners and areas."""
+    """Boxes in groups (a picture; or a class in a picture): their rows, where groups start, corners and areas."""
 
     rows: Int
     starts: Int
@@ -70,13 +71,17 @@ class _Sorted:
     x2: Float
     y2: Float
     area: Float
-    crowd: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    crowd: Bool
 
     @classmethod
-    def of(cls, table: BoxTable) -> _Sorted:
-        ordered = bool(np.all(table.image[1:] >= table.image[:-1]))
-        rows = np.arange(len(table)) if ordered else np.argsort(table.image, kind="stable")
-        starts = np.searchsorted(table.image[rows], np.arange(len(table.images) + 1))
+    def of(cls, table: BoxTable, *, same_label: bool) -> _Sorted:
+        group, groups = table.image, len(table.images)
+        if same_label:
+            group, groups = group * len(table.classes) + table.label, groups * len(table.classes)
+        rows = np.arange(len(table)) if np.all(group[1:] >= group[:-1]) else np.argsort(group, kind="stable")
+        if same_label:
+            rows = rows[table.label[rows] >= 0]
+        starts = np.searchsorted(group[rows], np.arange(groups + 1))
         x1, y1, x2, y2 = np.ascontiguousarray(table.boxes[rows].T)
         width, height = x2 - x1, y2 - y1
         return cls(rows, starts, x1, y1, x1 + width, y1 + height, width * height, table.crowd[rows])

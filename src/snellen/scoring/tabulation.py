@@ -29,12 +29,13 @@ def tabulate(
     *,
     classes: tuple[str, ...],
     min_score: float | None = None,
+    failures: str = "count",
 ) -> Tables:
     """The tables of samples and their readings, in order.
 
     A reading without a value is a failure: an image without predictions. A predicted label means the class of that
     name (case, spaces and hyphens ignored), else none; a true label outside `classes` is a DataError. `min_score` is
-    the operating point.
+    the operating point. failures: how measures of these tables treat failures unless told otherwise.
     """
     truths: list[Detections] = []
     found: list[Detections] = []
@@ -50,7 +51,8 @@ def tabulate(
         label = [name for d in truths for name in d.labels][first]
         raise DataError(f"a true label must be one of the classes, got {label!r} in {names[truth.image[first]]!r}")
     predicted = _table(names, found, classes, _index(classes, exact=False))
-    return tables_of(truth, predicted, about=Table.of_rows(rows) if rows else None, min_score=min_score)
+    tables = tables_of(truth, predicted, about=Table.of_rows(rows) if rows else None, min_score=min_score)
+    return replace(tables, facts={"failures": failures})
 
 
 def tables_of(

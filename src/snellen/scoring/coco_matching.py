@@ -1,0 +1,215 @@
+"""COCO's matching in columns: which detections are right at each IoU and object size. As pycocotools has it.
+
+Detections go by descending score and take the best truth that is left; a truth that does not count (a crowd region, or
+one outside the range of sizes) is taken only where no other is there, and a crowd region is never used up. Since every
+truth prefers the same detection, the one that comes first, this is the one stable matching, and is found for all
+pictures, classes and thresholds at once: each detection asks its favourites in turn, each truth keeps the first comer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snellen.core.detections import Bool, BoxTable, Float, Int
+from snellen.scoring.overlaps import Pairs, pairs_of
+
+THRESHOLDS: Float = np.linspace(0.5, 0.95, 10)
+"""IoU .50:.05:.95, as pycocotools makes them."""
+AREAS: Mapping[str, tuple[float, float]] = {
+    "all": (0.0, 1e10),
+    "small": (0.0, 32.0**2),
+    "medium": (32.0**2, 96.0**2),
+    "large": (96.0**2, 1e10),
+}
+"""px^2 of the picture as a person sees it; both ends belong."""
+
+WRONG, RIGHT, IGNORED = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class CocoMatches:
+    """Detections within the limit, best score first, and what became of each.
+
+    rows: int (n,), rows of the predictions. rank: int (n,), place among those of the same picture and class.
+    partner: int (thresholds, n), row of the truth taken in the range of all sizes, or -1. state: int8 (areas,
+    thresholds, n): WRONG, RIGHT or IGNORED. counts: bool (areas, truths), whether a truth counts in that range.
+    """
+
+    rows: Int
+    rank: Int
+    partner: NDArray[np.int32]
+    state: NDArray[np.int8]
+    counts: Bool
+
+
+def filled(scores: Float | None, n: int) -> Float:
+    """Scores with 1.0 for every missing one: float64 (n,)."""
+    return np.ones(n) if scores is None else np.where(np.isnan(scores), 1.0, scores)
+
+
+def coco_matches(
+    truth: BoxTable,
+    predicted: BoxTable,
+    *,
+    max_dets: int = 500,
+    order: Int | None = None,
+    pairs: Pairs | None = None,
+    sizes: bool = True,
+) -> CocoMatches:
+    """Matches `predicted` to `truth` at every threshold and, with `sizes`, for every range of sizes.
+
+    order: all rows of `predicted`, in the order that decides between equal scores (default: by picture, then as
+    listed, as pycocotools has it); it drives matching, the limit of `max_dets` per picture and class, and ranking
+    alike. pairs: the pairs of equal label, where they are known. Labels outside the taxonomy take no part.
+    """
+    listed = np.argsort(predicted.image, kind="stable") if order is None else order
+    listed = listed[np.argsort(-filled(predicted.scores, len(predicted))[listed], kind="stable")]
+    listed = listed[predicted.label[listed] >= 0]
+    rank = _rank_within(predicted.image[listed] * len(predicted.classes) + predicted.label[listed])
+    rows, rank = listed[rank < max_dets], rank[rank < max_dets]
+    place = np.full(len(predicted), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+
+    known = pairs_of(truth, predicted, same_label=True)[0] if pairs is None else pairs
+    edges = _Edges.of(known, place, truth.crowd)
+    areas = list(AREAS.values()) if sizes else [AREAS["all"]]
+    counts = np.stack([(truth.area >= low) & (truth.area <= high) & ~truth.crowd for low, high in areas])
+    counts &= truth.label >= 0
+    sides = predicted.boxes[rows, 2:] - predicted.boxes[rows, :2]
+    area = sides[:, 0] * sides[:, 1]
+    state = np.empty((len(areas), len(THRESHOLDS), len(rows)), dtype=np.int8)
+    partner = edges.match(counts[0], len(rows))
+    for a, (low, high) in enumerate(areas):
+        found = partner if a == 0 else edges.rematch(partner, counts[0], counts[a])
+        taken = found >= 0
+        right = counts[a][found] & taken
+        state[a] = np.where(right, RIGHT, np.where(taken | (area < low) | (area > high), IGNORED, WRONG))
+    return CocoMatches(rows, rank, partner, state, counts)
+
+
+def _rank_within(group: Int) -> Int:
+    """The place of each item among those of its group, in the order given."""
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group[order])
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[order] = np.arange(len(group)) - first
+    return rank
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Pairs that may be matched: detection by its place in the ranking, truth by its row.
+
+    level: how many thresholds the IoU reaches. Sorted by detection, then by preference in the absence of truths that
+    do not count: largest IoU first, of equal ones the last truth listed. The first `plain` edges are the only ones of
+    both their ends; the others are contested.
+    """
+
+    det: Int
+    truth: Int
+    iou: Float
+    level: Int
+    crowd: Bool
+    plain: int
+
+    @classmethod
+    def of(cls, pairs: Pairs, place: Int, crowd: Bool) -> _Edges:
+        pairs = pairs.take((pairs.iou >= THRESHOLDS[0]) & (place[pairs.predicted] >= 0))
+        det, truth = place[pairs.predicted], pairs.truth
+        alone = (np.bincount(det)[det] == 1) & (np.bincount(truth)[truth] == 1) if len(det) else np.zeros(0, np.bool_)
+        contested = np.flatnonzero(~alone)
+        contested = contested[np.lexsort((-truth[contested], -pairs.iou[contested], det[contested]))]
+        order = np.concatenate([np.flatnonzero(alone), contested])
+        level = np.searchsorted(THRESHOLDS, pairs.iou[order], side="right")
+        return cls(det[order], truth[order], pairs.iou[order], level, crowd[truth[order]], int(alone.sum()))
+
+    def match(self, counts: Bool, n: int) -> NDArray[np.int32]:
+        """The truth that each of `n` detections takes at each threshold: int32 (thresholds, n), -1 for none."""
+        partner = np.full((len(THRESHOLDS), n), -1, dtype=np.int32)
+        for t in range(len(THRESHOLDS)):
+            sure = np.flatnonzero(self.level[: self.plain] > t)
+            partner[t, self.det[sure]] = self.truth[sure]
+        self._settle(np.arange(self.plain, len(self.det)), counts, partner)
+        return partner
+
+    def rematch(self, partner: NDArray[np.int32], before: Bool, counts: Bool) -> NDArray[np.int32]:
+        """The matching where only truths marked in `counts` count, from the one where those in `before` do.
+
+        Only what hangs together with a detection whose preferences change is matched again.
+        """
+        rest = slice(self.plain, None)
+        det, truth = self.det[rest], self.truth[rest]
+        if not len(det):
+            return partner
+        size = int(det.max()) + 1
+        changed = np.bincount(det, before[truth] & ~counts[truth], size) > 0
+        mixed = np.bincount(det, ~before[truth] | counts[truth], size) > 0
+        touched = (changed & mixed)[det]
+        if not touched.any():
+            return partner
+        touched = _spread(touched, det, truth)
+        again = partner.copy()
+        again[:, det[touched]] = -1
+        self._settle(self.plain + np.flatnonzero(touched), counts, again)
+        return again
+
+    def _settle(self, edges: Int, counts: Bool, partner: NDArray[np.int32]) -> None:
+        """Writes into `partner` the matching of the contested `edges`."""
+        if not len(edges):
+            return
+        last = ~counts[self.truth[edges]]
+        order = np.argsort(self.det[edges] * 2 + last, kind="stable")
+        edges = edges[order]
+        step = np.repeat(np.arange(len(THRESHOLDS)), len(edges))
+        every = np.tile(edges, len(THRESHOLDS))
+        reach = self.level[every] > step
+        step, every = step[reach], every[reach]
+        n_det, n_truth = partner.shape[1], len(counts)
+        asks = step * n_det + self.det[every]
+        found = _first_come(asks, step * n_truth + self.truth[every], self.det[every], self.crowd[every])
+        partner.reshape(-1)[asks[found]] = self.truth[every[found]]
+
+
+def _spread(touched: Bool, det: Int, truth: Int) -> Bool:
+    """All edges that hang together with the touched ones."""
+    while True:
+        before = int(touched.sum())
+        for ends in (det, truth):
+            mask = np.zeros(int(ends.max()) + 1, dtype=np.bool_)
+            mask[ends[touched]] = True
+            touched = mask[ends]
+        if int(touched.sum()) == before:
+            return touched
+
+
+def _first_come(asker: Int, asked: Int, rank: Int, unlimited: Bool) -> Int:
+    """The accepted edges, where each asker asks in the order of its edges and each asked one keeps the lowest rank.
+
+    Edges of one asker stand together. The asked one of an `unlimited` edge accepts everybody.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], asker[1:] != asker[:-1]]))
+    ends = np.concatenate([starts[1:], [len(asker)]])
+    asked = np.unique(asked, return_inverse=True)[1]
+    holder = np.full(int(asked.max()) + 1, -1, dtype=np.int64)  # who is held, by place in `starts`
+    best = np.full(len(holder), np.iinfo(np.int64).max)
+    at = starts.copy()
+    active = np.arange(len(starts))
+    while len(active):
+        edge = at[active]
+        free = unlimited[edge]
+        bidders, bids = active[~free], edge[~free]
+        order = np.argsort(-rank[bids], kind="stable")
+        bidders, bids = bidders[order], bids[order]
+        goal = asked[bids]
+        better = rank[bids] < best[goal]
+        ousted = holder[np.unique(goal[better])]
+        best[goal[better]] = rank[bids[better]]  # written in descending rank: the lowest one stays
+        holder[goal[better]] = bidders[better]
+        lost = np.concatenate([bidders[holder[goal] != bidders], ousted[ousted >= 0]])
+        at[lost] += 1
+        active = lost[at[lost] < ends[lost]]
+    return at[at < ends]

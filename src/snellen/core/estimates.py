@@ -76,7 +76,7 @@ class Ratios(Protocol):
         ...
 
 
-OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd"})
+OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd", "kappa", "alpha"})
 """Metrics that are not shares between 0 and 1: at a value of 0 or 1 they may still vary both ways."""
 
 

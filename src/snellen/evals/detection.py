@@ -11,19 +11,26 @@ import numpy as np
 
 from snellen.core.detections import Detections
 from snellen.core.errors import SpecError, unknown
+from snellen.core.labels import ClassIndex
 from snellen.core.specs import Json
-from snellen.core.stages import Exchange, Prompt, Reading, Reply, Sample, Task
-from snellen.core.tables import Table
+from snellen.core.stages import Exchange, Prompt, Reading, Reply, Salvage, Sample, Status, Task
+from snellen.core.tables import Table, Tables
 from snellen.datasets.load import load_data
 from snellen.datasets.predictions import read_predictions
 from snellen.evals.measures import results_of
+from snellen.evals.regimes import regime_of
 from snellen.evals.results import Results
 from snellen.parsing.boxes import read_boxes, write_boxes
-from snellen.prompts.boxes import Calls, box_prompts, template
+from snellen.prompts.boxes import Calls, box_prompts
+from snellen.prompts.templates import template
 from snellen.scoring.tabulation import tables_of, tabulate
 
-WORST = ("refused", "malformed", "truncated", "ok")
+WORST: tuple[Status, ...] = ("refused", "malformed", "truncated", "ok")
 """How the readings of several calls add up: the status of the whole is the first of these that occurs."""
+
+
+SALVAGE: tuple[Salvage, ...] = ("intact", "repaired", "truncated")
+"""From the least help to the most."""
 
 
 def task(
@@ -32,26 +39,37 @@ def task(
     data: str,
     split: str | None = None,
     format: str | None = None,
-    notation: str = "qwen3-vl",
-    prompt: str | None = None,
+    notation: str | None = None,
+    prompt: str = "qwen3-vl",
     calls: Calls = "multi",
     classes: Literal["all", "present"] = "all",
     failures: Literal["count", "parsed-only"] = "count",
+    min_score: float | None = None,
+    cluster: str | None = None,
+    **regime: Any,
 ) -> Task[Detections, Detections]:
     """Detection on the pictures of `data`.
 
-    notation: how the model writes boxes (`snellen list notations`). prompt: the wording (default: the notation's own
-    where there is one). calls: one prompt with all classes, or one per class. classes: `all` asks for every class of
-    the data set (protocol detection), `present` only for those in the picture (protocol referential).
+    prompt: the wording (a template's name, or `@file`). notation: how the model writes boxes (`snellen list
+    notations`; default: the one that the wording prescribes). calls: one prompt with all classes, or one per class.
+    classes: `all` asks for every class of the data set (protocol detection), `present` only for those in the picture
+    (protocol referential). min_score: operating point of scored detections. cluster: the attribute that intervals
+    resample. regime and what belongs to it: see `evals.regimes.regime_of`.
     """
     if setting:
         raise SpecError(f"the task detect has no setting, got {setting!r}")
+    wording = template(prompt)
+    chosen = notation or wording.notation
+    if chosen is None:
+        raise SpecError(f"the prompt {prompt!r} prescribes no notation: say which the model speaks (notation=...)")
     dataset = load_data(Path(data), format=format, split=split)
-    wording = template(prompt or ("wade" if notation == "wade" else "gemini" if notation == "gemini" else "qwen3-vl"))
+    around, regime_spec = regime_of(dataset, Path(data), notation=chosen, format=format, split=split, **regime)
     spec: dict[str, Json] = {
-        "task": "detect", "data": str(data), "split": split, "format": format, "notation": notation,
-        "prompt": wording.name, "calls": calls, "classes": classes, "failures": failures,
+        "task": "detect", "data": str(data), "split": split, "format": format, "notation": chosen, "prompt": prompt,
+        "calls": calls, "classes": classes, "failures": failures, "min_score": min_score, "cluster": cluster,
+        **regime_spec,
     }  # fmt: skip
+    names = {} if dataset.class_file is None else {e.name: e.asked_as for e in dataset.class_file.entries}
 
     def asked(sample: Sample[Detections]) -> tuple[str, ...]:
         if classes == "all":
@@ -60,20 +78,31 @@ def task(
         return tuple(name for name in dataset.classes if name in present)
 
     def prompts(sample: Sample[Detections]) -> Sequence[Prompt]:
-        return box_prompts(sample, asked(sample), wording=wording, calls=calls)
+        return box_prompts(sample, asked(sample), wording=wording, calls=calls, regime=around, names=names)
 
     def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
-        return merged([_reading(sample, exchange, notation, calls) for exchange in exchanges])
+        reading = merged([_reading(sample, exchange, chosen, calls) for exchange in exchanges])
+        return present_only(reading, asked(sample)) if classes == "present" else reading
 
     def target(sample: Sample[Detections], asking: Prompt) -> Reply:
-        wanted = sample.truth.take([label in asking.labels for label in sample.truth.labels])
+        wanted = sample.truth.take(np.array([label in asking.labels for label in sample.truth.labels], dtype=bool))
         size = sample.pictures[-1].upright_size()
-        return Reply(text=write_boxes(wanted, notation=notation, size=size, input_size=size))
+        return Reply(text=write_boxes(wanted, notation=chosen, size=size, input_size=size))
 
-    def tables(pairs: Any) -> Any:
-        return tabulate(pairs, classes=dataset.classes)
+    def tables(pairs: Any) -> Tables:
+        return tabulate(pairs, classes=dataset.classes, min_score=min_score)
 
-    return Task(spec, dataset.samples(), prompts, read, tables, target)
+    return Task(spec, dataset.samples(cluster=cluster), prompts, read, tables, target)
+
+
+def present_only(reading: Reading[Detections], classes: Sequence[str]) -> Reading[Detections]:
+    """The post-filter of the referential protocol: boxes of classes that are in the picture."""
+    if reading.value is None:
+        return reading
+    find = ClassIndex(classes)
+    return replace(
+        reading, value=reading.value.take(np.array([find(x) >= 0 for x in reading.value.labels], dtype=bool))
+    )
 
 
 def _reading(sample: Sample[Detections], exchange: Exchange, notation: str, calls: Calls) -> Reading[Detections]:
@@ -97,15 +126,16 @@ def _labelled(reading: Reading[Detections], label: str) -> Reading[Detections]:
 
 
 def merged(readings: Sequence[Reading[Detections]]) -> Reading[Detections]:
-    """The readings of several calls about one picture as one. No value only where no call gave one."""
+    """The readings of several calls about one picture as one. No value only where calls were made and none gave one."""
     if len(readings) == 1:
         return readings[0]
     values = [reading.value for reading in readings if reading.value is not None]
-    worst = min((reading.status for reading in readings), key=WORST.index, default="ok")
+    worst: Status = min((reading.status for reading in readings), key=WORST.index, default="ok")
+    salvage: Salvage = max((reading.salvage for reading in readings), key=SALVAGE.index, default="intact")
     return Reading(
         Detections.concatenate(values) if values or not readings else None,
         worst,
-        max((reading.salvage for reading in readings), key=("intact", "repaired", "truncated").index, default="intact"),
+        salvage,
         "; ".join(dict.fromkeys(reading.reason for reading in readings if reading.reason)),
         sum(reading.unread for reading in readings),
     )

@@ -1,74 +1,69 @@
-"""Prompts that ask for boxes: the base instruction, the classes, the answer's form. One call for all classes, or one each.
+"""Prompts that ask for boxes, under a regime: what stands around the one question.
 
-The wording is ours and versioned where a paper's is unpublished (WADE, PROTOCOLS section 3).
+zero-shot: the picture and the question. few-shot: the same solved pictures before every question, one a turn.
+knowledge: rules of each class. instructions: the annotators' instructions. PROTOCOLS sections 2 and 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
-from snellen.core.errors import unknown
+from snellen.core.pictures import Picture
 from snellen.core.stages import Key, Prompt, Sample, Turn
+from snellen.prompts.rules import Chains, rules_text
+from snellen.prompts.templates import Template
 
 Calls: TypeAlias = Literal["multi", "single"]
+Answer: TypeAlias = Callable[[tuple[str, ...]], str]
+
+KNOWLEDGE = "Use the following rules to recognise each category:"
+INSTRUCTIONS = "Use the following annotator instructions to improve detection accuracy:"
 
 
 @dataclass(frozen=True)
-class Template:
-    """A named wording. `text` has the fields {classes} (names, comma-separated) and {example} (JSON of one answer)."""
+class Example:
+    """A solved picture; `answer` writes its complete answer for the classes asked about."""
 
-    name: str
-    text: str
-    example: str
-    max_tokens: int = 4096
+    picture: Picture
+    answer: Answer = field(repr=False)
 
 
-TEMPLATES: Mapping[str, Template] = {
-    template.name: template
-    for template in (
-        Template(
-            "qwen3-vl",
-            "Locate every instance that belongs to the following categories: {classes}. "
-            "Report bbox coordinates in JSON format, as a list like {example}. If there is none, answer [].",
-            '[{"bbox_2d": [x1, y1, x2, y2], "label": "category"}]',
-        ),
-        Template(
-            "wade",
-            "Detect every instance of the following categories in the image: {classes}. Answer with JSON only: a list "
-            "with one object per instance, {example}, where the coordinates are integers from 0 to 1000, relative to "
-            "the image's height and width, y before x. Use no category outside the list. If there is no instance, "
-            "answer [].",
-            '[{"box": [ymin, xmin, ymax, xmax], "label": "category"}]',
-        ),
-        Template(
-            "gemini",
-            "Detect all instances of: {classes}. Output a JSON list where each entry holds the 2D bounding box in "
-            '"box_2d" and the category in "label", like {example}. If there is none, output [].',
-            '[{"box_2d": [ymin, xmin, ymax, xmax], "label": "category"}]',
-        ),
-    )
-}
-"""The wordings, by name. The notation that a template prescribes is the one that its example shows."""
+@dataclass(frozen=True)
+class Regime:
+    """What stands around the question. Empty: zero-shot.
 
+    examples: solved pictures, in order. rules: class -> chain, given in the length `chains`. instructions: what holds
+    for all classes; class_instructions: class -> its own section (a single-class prompt gets only its class's).
+    """
 
-def template(name: str) -> Template:
-    """The template of that name; SpecError lists the known ones."""
-    if name not in TEMPLATES:
-        raise unknown("prompt template", name, TEMPLATES)
-    return TEMPLATES[name]
+    examples: tuple[Example, ...] = ()
+    rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    chains: Chains = "none"
+    instructions: str = ""
+    class_instructions: Mapping[str, str] = field(default_factory=dict)
 
 
 def box_prompts(
-    sample: Sample[object], classes: Sequence[str], *, wording: Template, calls: Calls = "multi", instructions: str = ""
+    sample: Sample[Any],
+    classes: Sequence[str],
+    *,
+    wording: Template,
+    calls: Calls = "multi",
+    regime: Regime | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> tuple[Prompt, ...]:
-    """One prompt with all `classes`, or one per class (the call's name is the class)."""
-    groups = [tuple(classes)] if calls == "multi" else [(name,) for name in classes]
+    """One prompt with all `classes`, or one per class (the call's name is the class); none where no class is asked.
+
+    names: class -> the name used in the prompt, where it is another.
+    """
+    around = regime or Regime()
+    groups = [tuple(classes)] if calls == "multi" and classes else [(name,) for name in classes]
     return tuple(
         Prompt(
             Key(sample.id, "" if calls == "multi" else group[0]),
-            (Turn("user", (*sample.pictures, _text(wording, group, instructions))),),
+            _turns(sample, group, wording=wording, alone=calls == "single", regime=around, names=names or {}),
             wants="boxes",
             labels=group,
             max_tokens=wording.max_tokens,
@@ -77,8 +72,31 @@ def box_prompts(
     )
 
 
-def _text(wording: Template, classes: Sequence[str], instructions: str) -> str:
-    text = wording.text.replace("{classes}", ", ".join(classes)).replace("{example}", wording.example)
-    if instructions:
-        text += f" Use the following annotator instructions to improve detection accuracy: {instructions}"
-    return text
+def _turns(
+    sample: Sample[Any],
+    group: tuple[str, ...],
+    *,
+    wording: Template,
+    alone: bool,
+    regime: Regime,
+    names: Mapping[str, str],
+) -> tuple[Turn, ...]:
+    question = wording.question(tuple(names.get(name, name) for name in group), alone=alone)
+    question = " ".join(filter(None, [question, *_knowledge(group, regime, alone=alone)]))
+    turns = [Turn("system", (wording.system,))] if wording.system else []
+    for example in regime.examples[: wording.max_examples]:
+        turns.append(Turn("user", (example.picture, question)))
+        turns.append(Turn("assistant", (example.answer(group),)))
+    return (*turns, Turn("user", (*sample.pictures, question)))
+
+
+def _knowledge(group: tuple[str, ...], regime: Regime, *, alone: bool) -> list[str]:
+    parts = []
+    if regime.chains != "none":
+        parts.append(f"{KNOWLEDGE}\n{rules_text(group, regime.rules, chains=regime.chains)}")
+    own = [f"{name}: {regime.class_instructions[name]}" for name in group if regime.class_instructions.get(name)]
+    if alone and own:
+        parts.append(f"{INSTRUCTIONS} {own[0].partition(': ')[2]}")
+    elif regime.instructions or own:
+        parts.append(f"{INSTRUCTIONS} {' '.join(filter(None, [regime.instructions, *own]))}")
+    return parts

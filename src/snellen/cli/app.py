@@ -14,11 +14,13 @@ from typer.main import get_command
 from snellen.core.errors import SnellenError, unknown
 
 VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "An exam and its report in a minute, offline, with what the package brings along."),
     "run": ("run", "Ask a model a whole exam, or to detect; goes on where it was stopped."),
     "retry": ("retry", "Ask again what failed in a run."),
     "score": ("score", "Score a run, published answers, or predictions against truth."),
     "import": ("import_", "Make a run of answers that exist already: predictions, published answers, ratings."),
     "compare": ("compare", "Which of two runs is better, by how much, and whether the data can tell."),
+    "report": ("report", "Runs as pages that work offline: figures, tables, maps, examples."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

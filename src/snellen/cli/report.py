@@ -1,0 +1,49 @@
+"""`snellen report`: runs as pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(no_args_is_help=True)
+def report(
+    runs: Annotated[list[str], typer.Argument(help="Runs: folders or places that fsspec reaches.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.", show_default=False)],
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="Everything in one index.html, with a bounded number of pictures.")
+    ] = False,
+    pictures: Annotated[
+        int | None,
+        typer.Option(
+            help="At most so many pictures per run.", min=0, show_default="5000 with boxes, 120 answers, 24 in one file"
+        ),
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the page's path as JSON.")] = False,
+) -> None:
+    """Pages that work without a network: figures, tables, maps, examples, failures, and how to do it again.
+
+    Several runs stand beside each other: ranking, paired differences, every table with a row per run. A run that was
+    not scored is scored now.
+
+    Examples:
+
+      snellen report runs/exam --out report
+
+      snellen report runs/a runs/b runs/c --out report --single-file
+    """
+    from snellen.evals.scores import score
+    from snellen.report.pages import report as write
+    from snellen.runs.store import Run
+
+    opened = [Run.open(run) for run in runs]
+    for run in opened:
+        if not run.scored():
+            score(run)
+    path = write(opened, out, single_file=single_file, pictures=pictures)
+    typer.echo(json.dumps({"page": str(path)}) if json_ else str(path))

@@ -1,0 +1,190 @@
+"use strict";
+/* Galleries, tooltips and the table of contents. No framework, no network; text from models only as textContent. */
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const PAGE = 48;
+  const waiting = new Map();
+  const arrived = new Map();
+
+  window.snellenGallery = (run, data) => {
+    arrived.set(run, data);
+    const root = waiting.get(run);
+    if (root) start(root, data);
+  };
+
+  function make(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "class") node.className = value;
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    for (const child of children) if (child !== null && child !== undefined) node.append(child);
+    return node;
+  }
+
+  function shape(tag, attributes) {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    return node;
+  }
+
+  /* ---- controls ---------------------------------------------------------------------------------------------- */
+
+  function choice(label, options, onchange) {
+    const select = make("select", { onchange: () => onchange(select.value) });
+    for (const [value, text] of options) select.append(make("option", { value }, text));
+    return make("label", {}, label, select);
+  }
+
+  function counted(values) {
+    const counts = new Map();
+    for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
+    return counts;
+  }
+
+  function start(root, data) {
+    if (root.dataset.started) return;
+    root.dataset.started = "yes";
+    (root.dataset.kind === "boxes" ? boxes : answers)(root, data);
+  }
+
+  /* A pager over `items`: cards are made for one page at a time, pictures load when they come into view. */
+  function pager(root, card) {
+    let items = [];
+    let page = 0;
+    const cards = make("div", { class: "cards" });
+    const where = make("span", { "aria-live": "polite" });
+    const bars = [];
+    function bar() {
+      const back = make("button", { type: "button", onclick: () => turn(-1) }, "Previous");
+      const next = make("button", { type: "button", onclick: () => turn(1) }, "Next");
+      bars.push([back, next]);
+      return [back, next];
+    }
+    const [back, next] = bar();
+    root.append(make("div", { class: "pager" }, back, next, where), cards);
+    const [back2, next2] = bar();
+    const foot = make("div", { class: "pager" }, back2, next2);
+    root.append(foot);
+    function turn(by) {
+      page += by;
+      draw();
+      root.scrollIntoView({ block: "start" });
+    }
+    function draw() {
+      const pages = Math.max(1, Math.ceil(items.length / PAGE));
+      page = Math.min(Math.max(page, 0), pages - 1);
+      const from = page * PAGE;
+      cards.replaceChildren(...items.slice(from, from + PAGE).map((item, i) => card(item, from + i, items)));
+      where.textContent = items.length
+        ? `${(from + 1).toLocaleString("en")} to ${Math.min(from + PAGE, items.length).toLocaleString("en")} of ${items.length.toLocaleString("en")}`
+        : "Nothing fits this choice.";
+      for (const [b, n] of bars) { b.disabled = page === 0; n.disabled = page >= pages - 1; }
+      foot.hidden = items.length <= 8;
+    }
+    return (list) => { items = list; page = 0; draw(); };
+  }
+
+  /* ---- closed answers ---------------------------------------------------------------------------------------- */
+
+  function answers(root, data) {
+    const state = { question: "", kind: "" };
+    const kindOf = (item) => (item.correct ? "right" : item.answer === "other" ? "other" : "wrong");
+    const controls = make("div", { class: "controls" });
+    const questions = counted(data.items.map((item) => item.question));
+    if (questions.size > 1) {
+      const options = [["", "all"], ...[...questions].map(([name, n]) => [name, `${name} (${n})`])];
+      controls.append(choice("Question", options, (value) => { state.question = value; update(); }));
+    }
+    const kinds = counted(data.items.map(kindOf));
+    const names = { wrong: "wrong", other: "no single option", right: "right" };
+    const options = [["", "all"], ...Object.entries(names).filter(([k]) => kinds.has(k)).map(([k, name]) => [k, `${name} (${kinds.get(k)})`])];
+    controls.append(choice("Answer", options, (value) => { state.kind = value; update(); }));
+    root.append(controls);
+    const show = pager(root, (item) => make("article", { class: "card" },
+      picture(item.picture, item.missing, `Picture of sample ${item.id}`),
+      make("div", { class: "text" },
+        make("div", {}, item.text || item.question),
+        item.reply ? make("div", { class: "reply" }, item.reply) : null,
+        verdict(item, kindOf(item)),
+        item.why ? make("div", { class: "soft" }, item.why) : null,
+        make("div", { class: "id" }, item.id))));
+    const rank = { wrong: 0, other: 1, right: 2 };
+    const sorted = data.items.map((item, i) => [item, i])
+      .sort(([a, i], [b, j]) => rank[kindOf(a)] - rank[kindOf(b)] || i - j).map(([item]) => item);
+    function update() {
+      show(sorted.filter((item) => (!state.question || item.question === state.question) && (!state.kind || kindOf(item) === state.kind)));
+    }
+    update();
+  }
+
+  function verdict(item, kind) {
+    if (kind === "right") return make("div", { class: "verdict right" }, `Right: ${item.target}`);
+    const said = kind === "other" ? "names no single option" : `said ${item.answer}`;
+    return make("div", { class: "verdict wrong" }, `Wrong: ${said}; truth ${item.target}`);
+  }
+
+  function picture(address, missing, alt) {
+    if (!address) return make("div", { class: "picture none" }, missing || "no picture");
+    return make("div", { class: "picture", style: "cursor: default" }, make("img", { src: address, alt, loading: "lazy", decoding: "async" }));
+  }
+
+  /* ---- boxes ------------------------------------------------------------------------------------------------- */
+
+  function boxes() {}
+
+  /* ---- the page ---------------------------------------------------------------------------------------------- */
+
+  function tooltips() {
+    const tip = document.getElementById("tip");
+    document.addEventListener("pointermove", (event) => {
+      const mark = event.target.closest ? event.target.closest("figure svg [aria-roledescription][aria-label]") : null;
+      const text = mark && mark.getAttribute("role") === "graphics-symbol" && !/axis|legend|title/.test(mark.getAttribute("aria-roledescription"))
+        ? mark.getAttribute("aria-label") : "";
+      tip.style.display = text ? "block" : "none";
+      if (!text) return;
+      tip.textContent = text;
+      const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
+      const below = event.clientY + 18 + tip.offsetHeight < window.innerHeight;
+      tip.style.left = `${Math.max(4, left)}px`;
+      tip.style.top = `${below ? event.clientY + 18 : event.clientY - tip.offsetHeight - 10}px`;
+    });
+  }
+
+  function contents() {
+    const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.hash.slice(1), a]));
+    const folded = document.querySelector("nav > details");
+    if (folded && window.matchMedia("(max-width: 68rem)").matches) folded.open = false;
+    if (!("IntersectionObserver" in window)) return;
+    const watcher = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        for (const link of links.values()) link.removeAttribute("aria-current");
+        const link = links.get(entry.target.id);
+        if (link) link.setAttribute("aria-current", "true");
+      }
+    }, { rootMargin: "-10% 0px -80% 0px" });
+    for (const id of links.keys()) { const part = document.getElementById(id); if (part) watcher.observe(part); }
+  }
+
+  /* A gallery's data is a script beside the page, loaded when the gallery comes near: pages from a disk may not fetch. */
+  function galleries() {
+    function load(root) {
+      const run = root.dataset.run;
+      if (arrived.has(run)) { start(root, arrived.get(run)); return; }
+      if (waiting.has(run)) return;
+      waiting.set(run, root);
+      if (root.dataset.src) document.body.append(make("script", { src: root.dataset.src }));
+    }
+    const all = [...document.querySelectorAll(".gallery")];
+    if (!("IntersectionObserver" in window)) { all.forEach(load); return; }
+    const watcher = new IntersectionObserver((entries) => {
+      for (const entry of entries) if (entry.isIntersecting) { watcher.unobserve(entry.target); load(entry.target); }
+    }, { rootMargin: "800px 0px" });
+    all.forEach((root) => watcher.observe(root));
+  }
+
+  document.addEventListener("DOMContentLoaded", () => { tooltips(); contents(); galleries(); });
+})();

@@ -1,0 +1,182 @@
+"""Runs beside each other: ranking, paired differences, and what a change of the stimuli does (ablations)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from snellen.core.errors import GuardError
+from snellen.core.estimates import Estimate
+from snellen.core.specs import canonical
+from snellen.evals.comparison import Scored, compare, holm_over, select
+from snellen.report.grids import Cell, Column, Grid, percent
+from snellen.report.inputs import View
+from snellen.statistics.paired import Difference
+
+ALL_PAIRS = 6
+"""Up to so many runs every pair is compared, beyond it each with the best."""
+
+MAIN = ("accuracy", "f1", "ap")
+"""The metric that ranks: the first of these that the runs have, unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`b` minus `a` on one metric: the difference, its p value as it is and corrected for all pairs of the table, and
+    the smallest true difference that these samples would show with 80 % power.
+    """
+
+    a: str
+    b: str
+    difference: Estimate
+    p: float | None
+    p_holm: float | None
+    gap: float | None
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the difference holds at 5 % after correction."""
+        return self.p_holm is not None and self.p_holm < 0.05
+
+
+def main_metric(views: Sequence[View]) -> str | None:
+    """The metric that ranks these runs."""
+    return next((name for name in MAIN if all(name in view.results.metrics for view in views)), None)
+
+
+def ranked(views: Sequence[View], metric: str) -> list[View]:
+    """Best first; runs without a value last."""
+
+    def rank(view: View) -> tuple[bool, float]:
+        value = view.results.metrics[metric].value
+        return value is None, -(value or 0.0)
+
+    return sorted(views, key=rank)
+
+
+def pairs(views: Sequence[View], metric: str, *, draws: int = 1000) -> list[Pair]:
+    """Paired differences between runs of one truth, better minus worse, corrected by Holm over all of them."""
+    order = ranked(views, metric)
+    chosen = list(combinations(order, 2)) if len(order) <= ALL_PAIRS else [(order[0], view) for view in order[1:]]
+    found: dict[str, Difference] = {}
+    for i, (better, worse) in enumerate(chosen):
+        comparison = compare(worse.scored, better.scored, metrics=(metric,), draws=draws)
+        if metric in comparison.differences:
+            found[str(i)] = comparison.differences[metric]
+    corrected = holm_over(found)
+    return [
+        Pair(chosen[int(i)][1].name, chosen[int(i)][0].name, d.difference, d.p, d.p_holm, d.gap)
+        for i, d in corrected.items()
+    ]
+
+
+def pairs_grid(id: str, found: Sequence[Pair], metric: str) -> Grid:
+    """The differences as a table that says in words what they mean."""
+    columns = (
+        Column("Better"),
+        Column("Worse"),
+        Column("Difference, points", "points"),
+        Column("p", "p"),
+        Column("p (Holm)", "p"),
+        Column("Would see", "points"),
+        Column("Verdict"),
+    )
+    rows = tuple(
+        (p.b, p.a, p.difference, p.p, p.p_holm, p.gap, "differ" if p.told_apart else "cannot be told apart")
+        for p in found
+    )
+    note = (
+        "Paired on the same samples: what both get right or wrong cancels out. Brackets: 95 % intervals. "
+        f"Holm's correction is over the {len(found)} comparisons of this table. "
+        "Would see: the smallest true difference that these samples would show four times in five."
+    )
+    return Grid(id, f"Paired differences in {metric.replace('_', ' ')}", columns, rows, note)
+
+
+def verdict(views: Sequence[View], found: Sequence[Pair], metric: str) -> str:
+    """The ranking in a sentence: the best run, and which cannot be told from it."""
+    best = ranked(views, metric)[0]
+    said = f"{best.name} has the highest {metric.replace('_', ' ')}: {percent(best.results.metrics[metric])}."
+    close = [pair.a for pair in found if pair.b == best.name and not pair.told_apart]
+    if not close:
+        return f"{said} All others are lower by more than chance explains."
+    return f"{said} These samples cannot tell it from {_listed(close)}."
+
+
+def ablation(views: Sequence[View], option: str, a: object, b: object, *, questions: Sequence[str]) -> Grid | None:
+    """Accuracy with `option = a` minus accuracy with `option = b`, for runs alike in all else (Tables 8 and 9).
+
+    None where no two runs differ in that option alone, or none of them can be compared.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for one, other in _twins(views, option, a, b):
+        cells: list[Cell] = [one.name]
+        try:
+            cells += [_gap(other, one, question) for question in questions]
+        except GuardError:
+            continue
+        rows.append(tuple(cells))
+    if not rows:
+        return None
+    columns = (Column("Run"), *(Column(f"{question}, points", "points") for question in questions))
+    title = f"Accuracy: {option.replace('_', ' ')} {_value(a)} minus {_value(b)}"
+    note = "Paired differences on the same scenes, with 95 % intervals; the run named is the first of its pair."
+    return Grid(f"ablation-{option}-{a}-{b}".replace("_", "-").lower(), title, columns, tuple(rows), note)
+
+
+def varied(views: Sequence[View]) -> list[tuple[str, object, object]]:
+    """Options of the task in which two runs of one model differ alone: `(option, first value, second value)`."""
+    found: dict[tuple[str, str, str], tuple[str, object, object]] = {}
+    for one, other in combinations(views, 2):
+        if _same_model(one, other):
+            names = _differing(one, other)
+            if len(names) == 1:
+                a, b = one.task.get(names[0]), other.task.get(names[0])
+                key = (names[0], *sorted((canonical(a), canonical(b))))
+                found.setdefault(key, (names[0], a, b))  # type: ignore[arg-type]
+    return list(found.values())
+
+
+def _twins(views: Sequence[View], option: str, a: object, b: object) -> list[tuple[View, View]]:
+    return [
+        (one, other)
+        for one in views
+        for other in views
+        if one.task.get(option) == a
+        and other.task.get(option) == b
+        and _same_model(one, other)
+        and _differing(one, other) == [option]
+    ]
+
+
+def _gap(a: View, b: View, question: str) -> Estimate | None:
+    """`b` minus `a` in accuracy on one kind of question."""
+    if question not in a.questions or question not in b.questions:
+        return None
+    found = compare(_only(a, question), _only(b, question), on="common", metrics=("accuracy",))
+    return found.differences["accuracy"].difference
+
+
+def _only(view: View, question: str) -> Scored:
+    rows = np.flatnonzero(view.outcomes["question"] == question)
+    return Scored(view.name, view.results, select(view.tables, rows))
+
+
+def _same_model(one: View, other: View) -> bool:
+    return canonical(one.run.manifest.model) == canonical(other.run.manifest.model)
+
+
+def _differing(one: View, other: View) -> list[str]:
+    names = dict.fromkeys([*one.task, *other.task])
+    return [name for name in names if canonical(one.task.get(name)) != canonical(other.task.get(name))]
+
+
+def _value(value: object) -> str:
+    return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,123 @@
+"""Galleries: pictures beside what was asked, answered and true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.core.stages import Failed, Key, Reply
+from snellen.core.tables import Table
+from snellen.report.blocks import Block, Gallery, Section, Text
+from snellen.report.inputs import View
+from snellen.report.thumbnails import pictures_of
+
+SHARES = (("wrong", 0.55), ("other", 0.15), ("right", 0.3))
+"""What the examples of a kind of question are made of, as far as there is enough of each."""
+
+REPLY_SHOWN = 2000
+"""Characters of a reply that the page shows."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where pictures go and how many: a folder beside the page, or (None) into the page."""
+
+    folder: Path | None
+    most: int
+    side: int = 320
+
+
+def answers(views: Sequence[View], shelf: Shelf) -> Section:
+    """Examples of closed answers, a gallery per run."""
+    blocks: list[Block] = []
+    for view in views:
+        chosen = choose(view, shelf.most)
+        data = _answers(view, chosen, shelf)
+        if len(views) > 1:
+            blocks.append(Text(view.name, "heading"))
+        blocks.append(Gallery(view.slug, "answers", data))
+    lead = "Some of what was asked: mistakes first, replies that name no option, and some that are right."
+    return Section("examples", "Examples", tuple(blocks), lead)
+
+
+def choose(view: View, most: int) -> list[int]:
+    """Rows of the outcomes, spread evenly over questions and over the order of samples."""
+    table = view.outcomes
+    each = max(1, most // max(1, len(view.questions)))
+    rows: list[int] = []
+    for question in view.questions:
+        asked = np.flatnonzero(table["question"] == question)
+        taken: list[int] = []
+        kinds = _kinds(table, asked)
+        for name, share in SHARES:
+            taken += _spread(kinds[name], round(each * share))
+        rest = [row for row in (*kinds["wrong"], *kinds["other"], *kinds["right"]) if row not in set(taken)]
+        rows += sorted(taken + _spread(np.array(rest, dtype=np.int64), each - len(taken)))
+    return rows[:most]
+
+
+def _kinds(table: Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, np.ndarray[Any, np.dtype[np.int64]]]:
+    right, other = table["correct"][rows].astype(np.bool_), table["answer"][rows] == "other"
+    return {"right": rows[right], "other": rows[other & ~right], "wrong": rows[~right & ~other]}
+
+
+def _spread(rows: np.ndarray[Any, np.dtype[np.int64]], n: int) -> list[int]:
+    if n <= 0 or not len(rows):
+        return []
+    return [int(row) for row in rows[np.unique(np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.int64))]]
+
+
+def _answers(view: View, rows: Sequence[int], shelf: Shelf) -> dict[str, Any]:
+    table = view.outcomes.take(np.array(rows, dtype=np.int64))
+    samples = table["sample"].tolist()
+    pictures = pictures_of(
+        view.task, samples, side=shelf.side, folder=_folder(shelf, view), web=f"pictures/{view.slug}"
+    )
+    replies = view.replies_to(samples)
+    items = []
+    for row in table.rows():
+        small = pictures.found.get(row["sample"])
+        items.append({
+            "id": row["sample"],
+            "picture": small.address if small else None,
+            "missing": pictures.missing.get(row["sample"], ""),
+            "question": row["question"],
+            "text": row.get("attr.text", ""),
+            "target": row["target"],
+            "answer": row["answer"],
+            "correct": bool(row["correct"]),
+            "why": row["reason"],
+            "reply": said(replies.get(row["sample"], ())),
+        })  # fmt: skip
+    shown = f"{len(items):,} of {len(view.outcomes):,} answers"
+    return {"note": " ".join(filter(None, (f"Shown: {shown}.", pictures.problem))), "items": items}
+
+
+def said(replies: Sequence[tuple[Key, Reply | Failed]]) -> str:
+    """What was replied, verbatim, several calls or draws one under the other."""
+    parts = [_one(key, reply, alone=len(replies) == 1) for key, reply in replies]
+    text = "\n".join(parts)
+    return (
+        text if len(text) <= REPLY_SHOWN else f"{text[:REPLY_SHOWN]} [... {len(text) - REPLY_SHOWN:,} more characters]"
+    )
+
+
+def _one(key: Key, reply: Reply | Failed, *, alone: bool) -> str:
+    head = "" if alone else f"{key.call or 'draw'} {key.draw}: "
+    if isinstance(reply, Failed):
+        return f"{head}[failed: {reply.cause}]"
+    if reply.text:
+        return head + reply.text
+    if reply.option_scores is not None:
+        return head + "scores " + ", ".join(f"{score:.3f}" for score in reply.option_scores)
+    if reply.detections is not None:
+        return f"{head}{len(reply.detections)} boxes"
+    return f"{head}[empty reply]"
+
+
+def _folder(shelf: Shelf, view: View) -> Path | None:
+    return None if shelf.folder is None else shelf.folder / view.slug

@@ -1,0 +1,153 @@
+"""What a report reads from a run: manifest, results, derived tables, replies. The only file that knows the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from snellen.core.specs import Json, canonical
+from snellen.core.stages import Failed, Key, Reply
+from snellen.core.tables import Table, Tables
+from snellen.evals.comparison import Scored
+from snellen.evals.results import Results
+from snellen.runs.store import Run
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A run as the report sees it. `name` tells it from the others on the page, `slug` names its files."""
+
+    name: str
+    slug: str
+    run: Run
+    results: Results
+    tables: Tables
+
+    @property
+    def model(self) -> str:
+        """`provider/name`."""
+        return self.run.manifest.model_name
+
+    @property
+    def task(self) -> Mapping[str, Json]:
+        """The task's canonical spec."""
+        return self.run.manifest.task
+
+    @property
+    def outcomes(self) -> Table:
+        """A row per sample."""
+        return self.tables.outcomes
+
+    @property
+    def grounded(self) -> bool:
+        """Whether it is about boxes, not about closed questions."""
+        return self.tables.detections is not None
+
+    @property
+    def scored(self) -> Scored:
+        """The run as comparisons take it."""
+        return Scored(self.name, self.results, self.tables)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """The kinds of question, in order of appearance."""
+        return tuple(dict.fromkeys(self.outcomes["question"].tolist())) if "question" in self.outcomes else ()
+
+    def asked(self, question: str) -> Table:
+        """The outcomes of one kind of question."""
+        return self.outcomes.take(self.outcomes["question"] == question)
+
+    @cached_property
+    def asked_of(self) -> Mapping[str, frozenset[tuple[str, str]]]:
+        """For each kind of question, the samples and their truths."""
+        asked = ((q, self.asked(q)) for q in self.questions)
+        return {q: frozenset(zip(t["sample"].tolist(), t["target"].tolist(), strict=True)) for q, t in asked}
+
+    def replies_to(self, samples: Iterable[str]) -> dict[str, list[tuple[Key, Reply | Failed]]]:
+        """Replies to these samples, in the order of their keys."""
+        wanted = set(samples)
+        found: dict[str, list[tuple[Key, Reply | Failed]]] = {}
+        for key, reply in self.run.replies():
+            if key.sample in wanted:
+                found.setdefault(key.sample, []).append((key, reply))
+        return {sample: sorted(pairs, key=lambda pair: pair[0]) for sample, pairs in found.items()}
+
+    @cached_property
+    def failures(self) -> list[tuple[Key, Failed]]:
+        """Requests that the world failed and no later attempt mended."""
+        found = ((key, reply) for key, reply in self.run.replies() if isinstance(reply, Failed))
+        return sorted(found, key=lambda pair: pair[0])
+
+
+def views_of(runs: Sequence[Run]) -> list[View]:
+    """The runs under names that differ: the model; then the options of the task, then the folder, where needed.
+
+    StoreError where a run was not scored.
+    """
+    names = _names(runs)
+    return [
+        View(name, f"run-{i}", run, Results.from_json(run.results()), run.tables())
+        for i, (run, name) in enumerate(zip(runs, names, strict=True), 1)
+    ]
+
+
+def comparable(views: Sequence[View]) -> list[list[View]]:
+    """Runs that share what the guard asks for, together, in order of appearance."""
+    groups: dict[str, list[View]] = {}
+    for view in views:
+        groups.setdefault(canonical({"guard": view.results.guard, "boxes": view.grounded}), []).append(view)
+    return list(groups.values())
+
+
+def parts(views: Sequence[View]) -> list[list[View]]:
+    """Runs that may stand in one table: no two of them give different truths, or samples, to one kind of question."""
+    found: list[list[View]] = []
+    for view in views:
+        home = next((part for part in found if all(_agree(view, other) for other in part)), None)
+        if home is None:
+            found.append([view])
+        else:
+            home.append(view)
+    return found
+
+
+def _agree(one: View, other: View) -> bool:
+    if one.grounded or other.grounded:
+        return one.grounded == other.grounded and one.results.guard == other.results.guard
+    shared = set(one.questions) & set(other.questions)
+    return all(one.asked_of[question] == other.asked_of[question] for question in shared)
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    models = [run.manifest.model_name for run in runs]
+    names = list(models)
+    for i, run in enumerate(runs):
+        peers = [other for other, model in zip(runs, models, strict=True) if model == models[i]]
+        if len(peers) > 1:
+            parts = [*_differing(run, peers, "task"), *_differing(run, peers, "model")]
+            names[i] = f"{models[i]} ({', '.join(parts)})" if parts else models[i]
+    counts = Counter(names)
+    names = [name if counts[name] == 1 else f"{name} [{run.name}]" for name, run in zip(names, runs, strict=True)]
+    counts, seen = Counter(names), Counter[str]()
+    for i, name in enumerate(names):
+        if counts[name] > 1:
+            seen[name] += 1
+            names[i] = f"{name} #{seen[name]}"
+    return names
+
+
+def _differing(run: Run, peers: Sequence[Run], part: str) -> list[str]:
+    """The options of the task or the model in which a run differs from others of the same model."""
+
+    def options(of: Run) -> Mapping[str, Any]:
+        return of.manifest.task if part == "task" else of.manifest.model.get("options", {})
+
+    names = dict.fromkeys(name for peer in peers for name in options(peer))
+    return [
+        str(options(run).get(name)) if name == "task" else f"{name} {options(run).get(name)}"
+        for name in names
+        if len({canonical(options(peer).get(name)) for peer in peers}) > 1
+    ]

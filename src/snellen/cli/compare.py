@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from snellen.core.errors import SpecError
-from snellen.evals.comparison import Scored
-from snellen.evals.comparison import compare as compare_scored
 
 app = typer.Typer(add_completion=False)
 
@@ -34,8 +32,11 @@ def compare(
     """
     if on not in {"all", "common"}:
         raise SpecError(f"--on is all or common, got {on!r}")
-    found = compare_scored(
-        load(a), load(b), on="common" if on == "common" else "all", metrics=metric or (), draws=draws, seed=seed
+    from snellen.evals.comparison import compare_runs
+    from snellen.runs.store import Run
+
+    found = compare_runs(
+        Run.open(a), Run.open(b), on="common" if on == "common" else "all", metrics=metric or (), draws=draws, seed=seed
     )
     if json_:
         typer.echo(json.dumps(found.to_json()))
@@ -43,14 +44,3 @@ def compare(
     from snellen.cli.printing import show_comparison
 
     show_comparison(found)
-
-
-def load(path: Path) -> Scored:
-    """A run as comparisons need it; it is scored now if it was not."""
-    from snellen.evals.results import Results
-    from snellen.evals.scores import score
-    from snellen.runs.store import Run
-
-    run = Run.open(path)
-    results = Results.from_json(run.results()) if run.scored() else score(run)
-    return Scored(str(path), results, run.tables())

@@ -12,6 +12,8 @@ from snellen.core.errors import GuardError
 from snellen.core.tables import Tables
 from snellen.evals.measures import measure_of, split_classes
 from snellen.evals.results import Results, guard_of
+from snellen.evals.scores import score
+from snellen.runs.store import Run
 from snellen.statistics.paired import Difference, difference, holm
 
 MUST_AGREE = {
@@ -83,12 +85,26 @@ def compare(
     found = difference(one, two, clusters, draws=draws, rng=np.random.default_rng(seed))
     whole, _ = split_classes(found, first.classes)  # type: ignore[arg-type]
     kept = {name: value for name, value in whole.items() if not metrics or name in metrics}
-    return Comparison(a.name, b.name, holm_over(kept), len(first.outcomes), on == "common")  # type: ignore[arg-type]
+    return Comparison(a.name, b.name, holm(kept), len(first.outcomes), on == "common")  # type: ignore[arg-type]
 
 
-def holm_over(differences: Mapping[str, Difference]) -> dict[str, Difference]:
-    """The same differences with p values corrected by Holm over all of them."""
-    return holm(differences)
+def scored(run: Run) -> Scored:
+    """A run as comparisons need it; it is scored now if it was not."""
+    results = Results.from_json(run.results()) if run.scored() else score(run)
+    return Scored(run.path, results, run.tables())
+
+
+def compare_runs(
+    a: Run,
+    b: Run,
+    *,
+    on: Literal["all", "common"] = "all",
+    metrics: Sequence[str] = (),
+    draws: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """`compare` of two runs as they lie in the store."""
+    return compare(scored(a), scored(b), on=on, metrics=metrics, draws=draws, seed=seed)
 
 
 def check_guard(

@@ -113,14 +113,15 @@ class OpenAIModel:
                 response = await client.post(
                     "/chat/completions", cast_to=httpx2.Response, content=_content(job.body), options=_options(job.body)
                 )
-        except (TimeoutError, openai.APITimeoutError) as error:
-            raise AttemptError("timeout", f"no answer within {self.timeout:g} s") from error
         except openai.APIStatusError as error:
             if _filtered(error):
                 return Reply(finish="refused", sent=job.sent, seconds=round(time.monotonic() - started, 4))
             raise self._failed(error) from error
-        except (openai.APIConnectionError, httpx2.HTTPError) as error:
-            raise AttemptError("connection", self._safe(str(error.__cause__ or error))) from error
+        except (TimeoutError, openai.APIConnectionError, httpx2.HTTPError) as error:
+            causes = _causes(error)  # the transport calls a server that is not there a timeout: look beneath
+            if any(isinstance(cause, TimeoutError) for cause in causes):
+                raise AttemptError("timeout", f"no answer within {self.timeout:g} s") from error
+            raise AttemptError("connection", self._safe(str(causes[-1]) or type(causes[-1]).__name__)) from error
         return read_response(response.content, sent=job.sent, seconds=time.monotonic() - started)
 
     def _failed(self, error: openai_errors.APIStatusError) -> AttemptError:
@@ -131,6 +132,13 @@ class OpenAIModel:
 
     def _safe(self, message: str) -> str:
         return message.replace(self.key, "***")[:300]
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found = [error]
+    while (cause := found[-1].__cause__) is not None:
+        found.append(cause)
+    return found
 
 
 def _filtered(error: openai_errors.APIStatusError) -> bool:

@@ -5,8 +5,10 @@ from collections import Counter
 import pytest
 
 from snellen.core.errors import SpecError
+from snellen.core.specs import ModelSpec
 from snellen.core.stages import Choice, Exchange, Reply, Task
 from snellen.evals.civet import task
+from snellen.models.table import build
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +55,40 @@ def test_an_unknown_setting_or_option_is_refused() -> None:
         task("single_object")
     with pytest.raises(SpecError, match="unknown option of civet/single-object 'sizes'"):
         task("single-object", sizes="small")
+
+
+def right(setting: str, name: str, every: int, **options: object) -> dict[str, float]:
+    """Share of right answers of an observer, by kind of question, on every so-many-th question."""
+    exam = task(setting, **options)
+    chosen = [sample for i, sample in enumerate(exam.samples) if i % every == 0]
+    prompts = [exam.prompts(sample)[0] for sample in chosen]
+    hits: dict[str, list[bool]] = {}
+    answers = build(ModelSpec.parse(f"observer/{name}")).answer(prompts)
+    for sample, prompt, (_, reply) in zip(chosen, prompts, answers, strict=True):
+        assert isinstance(reply, Reply)
+        value = exam.read(sample, [Exchange(prompt, reply)]).value
+        hits.setdefault(sample.truth.question, []).append(value == sample.truth.target)
+    return {kind: sum(values) / len(values) for kind, values in hits.items()}
+
+
+@pytest.mark.parametrize(
+    ("setting", "every", "options"),
+    [
+        ("single-object", 151, {}),
+        ("single-object", 151, {"side": 336, "size": "small"}),
+        ("relative-position", 151, {}),
+        ("relative-size", 601, {}),
+        ("relative-distance", 151, {}),
+        ("counting", 5, {"distractors": 2}),
+    ],
+)
+def test_the_observer_at_full_resolution_answers_everything(
+    setting: str, every: int, options: dict[str, object]
+) -> None:
+    assert set(right(setting, "full", every, **options).values()) == {1.0}
+
+
+def test_the_observer_sees_less_with_fewer_pixels() -> None:
+    sharp, coarse, blind = (right("single-object", name, 61) for name in ("96", "24", "12"))
+    assert sharp["shape"] > coarse["shape"] > blind["shape"]
+    assert coarse["position"] == 1

@@ -155,6 +155,8 @@ def to_rgb(image: Image.Image) -> Image.Image:
         return image
     if image.mode.startswith(("I", "F")):
         return _scaled(image)
+    if image.mode == "P" and not image.has_transparency_data:
+        return image.convert("RGB")
     if image.mode == "P" or "transparency" in image.info or image.mode in {"RGBA", "LA", "PA", "RGBa", "La"}:
         layered = image.convert("RGBA")
         ground = Image.new("RGBA", layered.size, (0, 0, 0, 255))

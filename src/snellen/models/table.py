@@ -22,6 +22,7 @@ MODELS: dict[str, tuple[str, str]] = {
     "random": ("snellen.models.chance", "random_model"),
     "majority": ("snellen.models.chance", "majority"),
     "oracle": ("snellen.models.oracle", "oracle"),
+    "observer": ("snellen.models.observers", "observer"),
     "replay": ("snellen.models.replay", "replay"),
     "openai": ("snellen.models.openai", "openai"),
 }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,3 +20,22 @@ def shared() -> Path:
     if not (folder / "PROTOCOLS.md").is_file():
         pytest.skip(f"SNELLEN_SHARED names no folder of shared data: {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def loopback() -> Iterator[Callable[..., str]]:
+    """Starts `benchmarks/loopback.py` with the given options and gives its base URL."""
+    script = Path(__file__).parents[1] / "benchmarks" / "loopback.py"
+    running: dict[tuple[str, ...], tuple[subprocess.Popen[str], str]] = {}
+
+    def start(*options: str) -> str:
+        if options not in running:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            server = subprocess.Popen([sys.executable, str(script), *options], **pipes)
+            assert server.stdout is not None
+            running[options] = server, f"http://127.0.0.1:{json.loads(server.stdout.readline())['port']}/v1"
+        return running[options][1]
+
+    yield start
+    for server, _ in running.values():
+        server.communicate()

@@ -16,6 +16,7 @@ import numpy as np
 
 from snellen.core.detections import BoxTable, Float, Int
 from snellen.core.errors import ShapeError
+from snellen.core.estimates import Measure
 from snellen.core.tables import Tables
 from snellen.scoring.coco_matching import AREAS, IGNORED, RIGHT, THRESHOLDS, coco_matches, filled
 from snellen.scoring.curves import RECALLS, Ranking, Runs, whole
@@ -235,12 +236,18 @@ class ApMeasure:
         return np.array(rows).reshape(len(self.early), len(weights))
 
 
-def measure(tables: Tables, *, max_dets: int = 500) -> ApMeasure:
+def measure(tables: Tables, *, max_dets: int = 500, seed: int = 0) -> Measure:
     """ap, ap50, ap75, ap and ar by size, ar1, ar10, ar100, ar (at `max_dets`), ap.<class>, ap50.<class>.
 
-    Detections rank by score, in list order where scores tie; missing scores are 1.0. The operating point plays no part.
+    Detections rank by score, in list order where scores tie. Where any score is absent, it counts as 1.0, and every
+    figure is the expected one over random orders of the ties (`ties.expected`, seeded). The operating point plays no
+    part.
     """
     truth, predicted = boxes_of(tables)
+    if len(predicted) and (predicted.scores is None or np.isnan(predicted.scores).any()):
+        from snellen.scoring.ties import expected
+
+        return expected(truth, predicted, max_dets=max_dets, rng=np.random.default_rng(seed))
     return measure_of(truth, predicted, max_dets=max_dets)
 
 

@@ -85,9 +85,12 @@ def coco_matches(
     partner = edges.match(counts[0], len(rows))
     for a, (low, high) in enumerate(areas):
         found = partner if a == 0 else edges.rematch(partner, counts[0], counts[a])
-        taken = found >= 0
-        right = counts[a][found] & taken
-        state[a] = np.where(right, RIGHT, np.where(taken | (area < low) | (area > high), IGNORED, WRONG))
+        became = np.full(len(truth) + 1, IGNORED, dtype=np.int8)  # the last place is what -1, no partner, points to
+        became[:-1][counts[a]] = RIGHT
+        became[-1] = WRONG
+        state[a] = became[found]
+        outside = np.flatnonzero((area < low) | (area > high))
+        state[a][:, outside] = np.where(state[a][:, outside] == WRONG, IGNORED, state[a][:, outside])
     return CocoMatches(rows, rank, partner, state, counts)
 
 

@@ -102,7 +102,7 @@ def _boxes(
 ) -> Results:
     if truth is None or predictions is None:
         raise SpecError("--truth and --predictions go together")
-    from snellen.evals.detection import score_predictions
+    from snellen.evals.predictions import score_predictions
 
     return score_predictions(
         truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, intervals=intervals,

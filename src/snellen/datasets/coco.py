@@ -97,7 +97,8 @@ def read(
         )
     _objects(images, "image", path)
     _objects(categories, "category", path)
-    categories = sorted(categories, key=_by_id) if all(type(c.get("id")) is int for c in categories) else categories
+    # Equal scores on different images rank in the order of the images, which COCO's tools sort by id.
+    images, categories = _by_id(images), _by_id(categories)
     return _raw(path, stream.sha256, images, categories, columns, finder or beside(path), rest, siblings)
 
 
@@ -307,5 +308,6 @@ def _text(value: Any, what: str, path: Path) -> str:
     return value
 
 
-def _by_id(category: dict[str, Any]) -> int:
-    return int(category["id"])
+def _by_id(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sorted by id, where all ids are whole numbers."""
+    return sorted(items, key=lambda item: int(item["id"])) if all(type(i.get("id")) is int for i in items) else items

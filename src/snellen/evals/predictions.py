@@ -1,0 +1,59 @@
+"""Predictions that are there already, scored against a file of truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.core.errors import unknown
+from snellen.core.specs import Json
+from snellen.core.tables import Table
+from snellen.datasets.load import load_data
+from snellen.datasets.predictions import read_predictions
+from snellen.evals.measures import results_of
+from snellen.evals.results import Results
+from snellen.scoring.tabulation import tables_of
+
+PROTOCOLS: dict[str, dict[str, Json]] = {
+    "coco": {"protocol": "coco", "max_dets": 100},
+    "rf100vl": {"protocol": "rf100vl", "max_dets": 500},
+    "wade": {"protocol": "wade", "max_dets": 500, "chair": "class", "failures": "count"},
+}
+"""Protocol -> the options of the measures that it fixes."""
+
+
+def score_predictions(
+    truth: Path,
+    predictions: Path,
+    *,
+    protocol: str = "rf100vl",
+    format: str | None = None,
+    split: str | None = None,
+    min_score: float | None = None,
+    intervals: bool = True,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Results:
+    """A file of predictions against a file of truth, without a run between: the same tables, the same measures."""
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    dataset = load_data(truth, split=split)
+    found = read_predictions(predictions, dataset, format=format)
+    about = dataset.attributes if len(dataset.attributes) else None
+    tables = tables_of(dataset.truth, found.table, about=_about(dataset.truth.images, about), min_score=min_score)
+    options: dict[str, Json] = {**PROTOCOLS[protocol], "operating_point": "all" if min_score is None else min_score}
+    results = results_of(tables, task="detect", options=options, intervals=intervals, draws=draws, seed=seed)
+    return replace(results, facts={**results.facts, "predictions": found.facts()})
+
+
+def _about(images: Sequence[str], attributes: Table | None) -> Table:
+    """What is known per picture, as columns of the outcomes table; sites are clusters."""
+    columns: dict[str, Any] = {"sample": np.array(images, dtype=np.str_)}
+    for name in attributes.names if attributes is not None else ():
+        assert attributes is not None
+        columns["cluster" if name == "site" else f"attr.{name}"] = attributes[name]
+    return Table(columns)

@@ -179,7 +179,9 @@ def _rows(raw: Raw, code: str, severity: Severity, mask: NDArray[np.bool_], what
 
 def _image(raw: Raw, row: int) -> str:
     image = int(raw.image[row])
-    return "no image" if image < 0 else f"image {raw.image_ids[image]}, {raw.files[image]}"
+    if image < 0:
+        return "no image"
+    return f"image {raw.image_ids[image]}, {raw.files[image]}" if len(raw.image_ids) else raw.files[image]
 
 
 def _box(raw: Raw, row: int) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 from snellen.core.errors import DataError
 from snellen.core.labels import ClassIndex
+from snellen.datasets.findings import Finding, several
 
 NAME = "classes.yaml"
 
@@ -79,6 +80,19 @@ class ClassFile:
         if place < 0:
             raise KeyError(f"no class {name!r}; there are: {', '.join(self.names)}")
         return self.entries[place]
+
+    def findings(self, classes: Sequence[str], *, where: str) -> list[Finding]:
+        """Classes of the data set that the file lacks, and the other way round."""
+        here, there = self.index(), ClassIndex(classes)
+        lacking = [name for name in classes if here(name) < 0]
+        strange = [name for name in self.names if there(name) < 0]
+        return several(
+            (
+                ("instructions-missing", "warning", lacking, "classes of the data set are not in the class file"),
+                ("instructions-unknown-class", "warning", strange, "classes of the class file are not in the data set"),
+            ),
+            where,
+        )
 
     def write(self, path: Path) -> None:
         """Writes the file."""

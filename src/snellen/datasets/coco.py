@@ -157,7 +157,6 @@ def _raw(
         sizes=_sizes(images),
         attributes=_attributes(images),
         category_ids=category_ids,
-        parents=tuple(str(c.get("supercategory") or "") for c in categories),
         annotation_ids=_ids(columns.ids),
         crowd=np.array([bool(int(c or 0)) for c in columns.crowd], dtype=np.bool_)
         if any(columns.crowd)
@@ -168,7 +167,9 @@ def _raw(
         label_refs=label_refs,
         malformed=columns.malformed,
         findings=tuple(findings),
-        extras=rest | ({"images": images, "categories": categories} if columns.extras is not None else {}),
+        image_notes=_besides(images, IMAGE) if columns.extras is not None else (),
+        class_notes=_besides(categories, frozenset({"id", "name"})) if columns.extras is not None else (),
+        extras=rest,
     )
 
 
@@ -292,6 +293,10 @@ def _found(finder: Finder, name: str, findings: list[Finding], where: str) -> Pa
             )
         )
     return found.path if found else None
+
+
+def _besides(items: list[dict[str, Any]], known: frozenset[str]) -> tuple[dict[str, Any], ...]:
+    return tuple({key: value for key, value in item.items() if key not in known} for item in items)
 
 
 def _objects(items: list[Any], kind: str, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -29,8 +29,9 @@ class Dataset:
     image_ids, category_ids, annotation_ids: as the source numbers them, in the order of images, classes and rows.
     notes: per row what else is known (reasoning chains, segmentations), or (). class_file: aliases, instructions and
     rules of the classes. known: bool (images, classes), which classes are exhaustively boxed, or None: all.
-    sha256: of the annotation file (of several: of their names and hashes). findings: what was odd. extras: what a
-    file of the same format needs beside (info, licences).
+    sha256: of the annotation file (of several: of their names and hashes). findings: what was odd.
+    image_notes, class_notes, extras: what only a file of the same format can carry (licences, supercategories, info),
+    per image, per class, whole.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Dataset:
     class_file: ClassFile | None = None
     known: NDArray[np.bool_] | None = None
     findings: tuple[Finding, ...] = ()
+    image_notes: tuple[Mapping[str, Any], ...] = ()
+    class_notes: tuple[Mapping[str, Any], ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -85,11 +88,13 @@ class Dataset:
     def _with(self, images: Int, rows: Int, place: Int, name: str) -> Dataset:
         truth = self.truth
         ids = self.annotation_ids
-        return Dataset(
-            name,
-            [self.pictures[i] for i in images],
-            BoxTable(
-                tuple(truth.images[i] for i in images),
+        chosen = images.tolist()
+        return replace(
+            self,
+            name=name,
+            pictures=[self.pictures[i] for i in chosen],
+            truth=BoxTable(
+                tuple(truth.images[i] for i in chosen),
                 truth.classes,
                 place[truth.image[rows]],
                 truth.label[rows],
@@ -98,18 +103,12 @@ class Dataset:
                 truth.crowd[rows],
                 truth.area[rows],
             ),
-            self.attributes.take(images),
-            self.sha256,
-            self.format,
-            self.source,
-            [self.image_ids[i] for i in images] if len(self.image_ids) else (),
-            self.category_ids,
-            ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows] if len(ids) else (),
-            tuple(self.notes[i] for i in rows) if self.notes else (),
-            self.class_file,
-            None if self.known is None else self.known[images],
-            self.findings,
-            self.extras,
+            attributes=self.attributes.take(images),
+            image_ids=[self.image_ids[i] for i in chosen] if len(self.image_ids) else (),
+            annotation_ids=ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows] if len(ids) else (),
+            notes=tuple(self.notes[i] for i in rows) if self.notes else (),
+            known=None if self.known is None else self.known[images],
+            image_notes=tuple(self.image_notes[i] for i in chosen) if self.image_notes else (),
         )
 
 

@@ -26,6 +26,7 @@ BLOCKING = frozenset(
         "malformed-box",
         "malformed-line",
         "malformed-file",
+        "no-labels",
         "non-finite-box",
         "inverted-box",
     }
@@ -68,6 +69,20 @@ def listed(items: Sequence[object], *, shown: int = SHOWN) -> str:
     """`a, b, c and 12 more`."""
     text = ", ".join(str(item) for item in items[:shown])
     return text + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
+
+
+def several(rows: Iterable[tuple[str, Severity, Sequence[object], str]], where: str) -> list[Finding]:
+    """A finding for each row (code, severity, items, what) that has items: "3 lines cannot be read: a, b, c"."""
+    return [
+        Finding(code, severity, f"{len(items):,} {what}: {listed(items)}", len(items), where, kept(items))
+        for code, severity, items, what in rows
+        if items
+    ]
+
+
+def kept(items: Sequence[object]) -> tuple[str, ...]:
+    """The items that a finding holds."""
+    return tuple(str(item) for item in items[:1000])
 
 
 def refuse(findings: Iterable[Finding], *, allow: Collection[str] = ()) -> None:

@@ -19,7 +19,7 @@ from snellen.datasets.raw import Id
 def join(parts: Mapping[str, Dataset], *, name: str, source: Path) -> Dataset:
     """All images of all parts; names become `part/name`, the attribute `split` says whence each came.
 
-    Classes are matched by name, in order of first appearance. Ids of the parts' own files are numbered anew.
+    Classes are matched by name, in order of first appearance. Ids that occur in several parts are dropped.
     """
     classes = tuple(dict.fromkeys(label for part in parts.values() for label in part.classes))
     index = {label: i for i, label in enumerate(classes)}
@@ -46,12 +46,14 @@ def join(parts: Mapping[str, Dataset], *, name: str, source: Path) -> Dataset:
         digest.hexdigest(),
         first.format,
         source,
-        list(range(1, len(images) + 1)),
+        _together([part.image_ids for part in parts.values()], len(images)),
         _ids(classes, parts),
-        np.arange(1, len(truth) + 1),
-        _notes(parts),
+        _together([part.annotation_ids for part in parts.values()], len(truth)),
+        _notes([(part.notes, len(part.truth)) for part in parts.values()]),
         first.class_file,
         findings=tuple(finding for part in parts.values() for finding in part.findings),
+        image_notes=_notes([(part.image_notes, len(part)) for part in parts.values()]),
+        class_notes=first.class_notes if first.classes == classes else (),
         extras=first.extras,
     )
 
@@ -68,19 +70,27 @@ def _attributes(parts: Mapping[str, Dataset]) -> Table:
     return Table.of_rows(rows, names=("split",))
 
 
-def _ids(classes: Sequence[str], parts: Mapping[str, Dataset]) -> list[Id]:
-    """The parts' category ids where they agree, else numbered from 1."""
+def _ids(classes: Sequence[str], parts: Mapping[str, Dataset]) -> Sequence[Id]:
+    """The parts' category ids where they agree, none where they have none, else numbered from 1."""
     known: dict[str, Id] = {}
     agree = True
     for part in parts.values():
         for label, key in zip(part.classes, part.category_ids, strict=False):
             agree &= known.setdefault(label, key) == key
+    if not known:
+        return ()
     if agree and len(set(known.values())) == len(known) == len(classes):
         return [known[label] for label in classes]
     return list(range(1, len(classes) + 1))
 
 
-def _notes(parts: Mapping[str, Dataset]) -> tuple[Mapping[str, Any], ...]:
-    if not any(part.notes for part in parts.values()):
+def _together(columns: Sequence[Sequence[Any]], n: int) -> Sequence[Any]:
+    """Ids of all parts where they are all there and different, else none: files number their own."""
+    ids = [key for column in columns for key in (column.tolist() if isinstance(column, np.ndarray) else column)]
+    return ids if len(ids) == n == len(set(map(str, ids))) else ()
+
+
+def _notes(columns: Sequence[tuple[Sequence[Mapping[str, Any]], int]]) -> tuple[Mapping[str, Any], ...]:
+    if not any(notes for notes, _ in columns):
         return ()
-    return tuple(note for part in parts.values() for note in (part.notes or ({},) * len(part.truth)))
+    return tuple(note for notes, n in columns for note in (notes or ({},) * n))

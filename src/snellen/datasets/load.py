@@ -14,7 +14,8 @@ from snellen.datasets.check import check
 from snellen.datasets.dataset import Dataset, PictureFiles
 from snellen.datasets.findings import Finding, refuse
 from snellen.datasets.join import join
-from snellen.datasets.layouts import LAYOUTS, Part, layout_of
+from snellen.datasets.layouts import LAYOUTS, layout_of
+from snellen.datasets.part import Part
 from snellen.datasets.raw import Raw
 
 
@@ -59,7 +60,7 @@ def parts_of(
         raise DataError(f"no {layout.name} data set: {layout.expects}: {path}")
     names = [part.name for part in parts]
     if split == "all" or (split is None and len(parts) == 1):
-        return parts
+        return [part for part in parts if not part.overlaps] or parts
     if split is None:
         raise SpecError(f"the data set has the parts {', '.join(names)}: say which one, or all: {path}")
     chosen = [part for part in parts if part.name == split] or [
@@ -78,6 +79,8 @@ def settle(raw: Raw, *, allow: Collection[str] = (), part: Part | None = None) -
     """A data set from what its files say; DataError where that cannot be scored and is not allowed."""
     findings = check(raw)
     refuse(findings, allow=allow)
+    class_file, described = part.describe(raw.classes) if part else (None, [])
+    findings += described
     sound = (raw.image >= 0) & (raw.label >= 0) & np.isfinite(raw.boxes).all(axis=1)
     sound[sound] = (raw.boxes[sound, 2:] >= raw.boxes[sound, :2]).all(axis=1)
     left = int((~sound).sum())
@@ -114,8 +117,10 @@ def settle(raw: Raw, *, allow: Collection[str] = (), part: Part | None = None) -
         raw.category_ids,
         ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()] if len(ids) else (),
         tuple(raw.notes[i] for i in rows) if raw.notes else (),
-        part.class_file() if part else None,
+        class_file,
         findings=tuple(findings),
+        image_notes=raw.image_notes,
+        class_notes=raw.class_notes,
         extras=raw.extras,
     )
 

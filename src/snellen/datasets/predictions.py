@@ -77,9 +77,10 @@ def read_predictions(
             f"the images of these predictions can be read as {images_by} or as {rivals[0]}, with different results: "
             f"say images={images_by} or images={rivals[0]}: {source}"
         )
-    label, classes_by, rivals = _resolve(
-        rows.labels, _label_indexes(dataset), _kinds(rows.label_kinds, classes, LabelKind)
-    )
+    label_kinds: tuple[LabelKind, ...] = rows.label_kinds
+    if not len(dataset.category_ids) and "id" in label_kinds:
+        label_kinds = ("name", "index1", "index0")
+    label, classes_by, rivals = _resolve(rows.labels, _label_indexes(dataset), _kinds(label_kinds, classes, LabelKind))
     boxes = _pixels(rows, image, dataset)
     with np.errstate(invalid="ignore"):
         readable = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] >= boxes[:, :2]).all(axis=1)
@@ -101,6 +102,11 @@ def read_predictions(
         "missing-score": int(np.isnan(scores).sum()),
     }
     findings = _findings(counts, rows, image, label, source)
+    if rivals and classes_by != "id":
+        raise SpecError(
+            f"the classes of these predictions can be read as {classes_by} or as {rivals[0]}, with different results: "
+            f"say classes={classes_by} or classes={rivals[0]}: {source}"
+        )
     if rivals:
         text = f"category ids are read as {classes_by}, but {' and '.join(rivals)} would fit as well: say classes=..."
         findings.append(Finding("ambiguous-classes", "warning", text, 1, str(source), tuple(rivals)))

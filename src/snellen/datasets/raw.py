@@ -22,10 +22,11 @@ class Raw:
     """Images, classes and boxes as written.
 
     Per image: `image_ids`, `files` (names as written), `paths` (where found, else None), `sizes` (n, 2) as written,
-    0 where not said, `attributes`. Per class: `category_ids`, `classes`, `parents` (supercategories).
+    0 where not said, `attributes`. Per class: `category_ids`, `classes`.
     Per instance: `annotation_ids`; `image` and `label`, indices, -1 where the reference (`image_refs`, `label_refs`,
     by row) leads nowhere; `boxes` xyxy px, NaN where unreadable (`malformed`, by row, says why); `crowd`; `area`, NaN
-    where not said; `notes`.
+    where not said; `lines` of the label file, where it has lines; `notes`. Without ids, rows stand in image order.
+    `image_notes`, `class_notes`, `extras`: what only a file of the same format can carry, per image, per class, whole.
     """
 
     format: str
@@ -41,24 +42,27 @@ class Raw:
     sizes: Int = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     attributes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     category_ids: Sequence[Id] = ()
-    parents: tuple[str, ...] = ()
     annotation_ids: Sequence[Id] | Int = ()
     crowd: Bool = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     area: Float = field(default_factory=lambda: np.zeros(0))
+    lines: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: tuple[Mapping[str, Any], ...] = ()
     image_refs: Mapping[int, object] = field(default_factory=dict)
     label_refs: Mapping[int, object] = field(default_factory=dict)
     malformed: Mapping[int, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    image_notes: tuple[Mapping[str, Any], ...] = ()
+    class_notes: tuple[Mapping[str, Any], ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def row(self, i: int) -> str:
         """How messages call an instance: its id, else its place."""
         if len(self.annotation_ids):
             return f"annotation {self.annotation_ids[i]}"
-        note = self.notes[i].get("line") if self.notes else None
         name = self.files[self.image[i]] if self.image[i] >= 0 else "?"
-        return f"line {note} of {name}" if note else f"box {i} ({name})"
+        if len(self.lines):
+            return f"line {self.lines[i]} of the labels of {name}"
+        return f"box {i + 1 - int(np.searchsorted(self.image, self.image[i]))} of {name}"
 
 
 def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np.int64], int]:

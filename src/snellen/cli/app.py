@@ -21,6 +21,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Make a run of answers that exist already: predictions, published answers, ratings."),
     "compare": ("compare", "Which of two runs is better, by how much, and whether the data can tell."),
     "report": ("report", "Runs as pages that work offline: figures, tables, maps, examples."),
+    "stimuli": ("stimuli", "Exams: list, make, check; crops for image objects."),
+    "power": ("power", "How many samples a result needs, or what so many samples can tell."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

@@ -138,6 +138,37 @@ class Detections:
 
 
 @dataclass(frozen=True, eq=False)
+class Points:
+    """Points on one picture. points: float64 (n, 2), `x y`, px of the upright picture. labels: n names."""
+
+    points: Float
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        array = np.asarray(self.points, dtype=np.float64)
+        array = array.reshape(0, 2) if array.size == 0 else array
+        if array.ndim != 2 or array.shape[1] != 2 or len(self.labels) != len(array):
+            raise ShapeError(f"points must have shape (n, 2) and n labels, got {array.shape} and {len(self.labels)}")
+        object.__setattr__(self, "points", _frozen(array))
+        object.__setattr__(self, "labels", tuple(self.labels))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Points):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.points, other.points)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def empty(cls) -> Points:
+        """No points."""
+        return cls(np.zeros((0, 2)), ())
+
+
+@dataclass(frozen=True, eq=False)
 class BoxTable:
     """Instances of a whole set in columns: a row per instance, images and classes by index.
 

@@ -1,0 +1,280 @@
+"""Replies to grounding prompts -> boxes and points in px of the picture, and the way back. PROTOCOLS sections 3 and 4.
+
+A reply from which no list can be read has no value. Inside a readable list, an item that cannot be read is counted
+(`Reading.unread`) and the others stand: WADE's lenient reading. `strict` is the paper's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from snellen.core.detections import Detections, Points
+from snellen.core.errors import SpecError, unknown
+from snellen.core.pictures import Size
+from snellen.core.stages import Finish, Reading, Salvage, Status
+from snellen.parsing.formats.table import FORMATS, Format
+from snellen.parsing.items import Context, Scan
+from snellen.parsing.notations import NOTATIONS, Notation, named
+from snellen.parsing.placing import Placed, place
+from snellen.parsing.wrapping import boxed_answer, final_part, is_refusal, without_chat_tokens
+from snellen.parsing.writing import Line
+
+__all__ = ["NOTATIONS", "Grounded", "read_boxes", "read_points", "read_reply", "strict", "write_boxes"]
+
+_NONE = re.compile(
+    r"\b(?:there (?:are|is) (?:no|none|nothing)\b|none(?: of (?:them|these|the))?\b"
+    r"|nothing (?:was |is )?(?:found|detected)"
+    r"|no (?:\w+ ){0,4}(?:were |was |are |is |could be )?(?:detected|found|visible|present|seen|identified))"
+    r"|^\W*(?:no objects?|no detections?|empty)\W*$",
+    re.IGNORECASE,
+)
+_LONGEST_WORDS = 300
+
+
+class Grounded(NamedTuple):
+    """Both readings of one reply."""
+
+    boxes: Reading[Detections]
+    points: Reading[Points]
+
+
+def read_boxes(
+    text: str,
+    *,
+    notation: str | Notation,
+    size: Size | tuple[int, int],
+    input_size: Size | tuple[int, int] | None = None,
+    format: str = "auto",
+    classes: Sequence[str] = (),
+    finish: Finish | None = None,
+) -> Reading[Detections]:
+    """The boxes of a reply about a picture of `size` (w, h), px.
+
+    notation: a name of NOTATIONS or a Notation. input_size: what the model resized the picture to; needed (SpecError)
+    where it counts in pixels of that. format: a name of FORMATS, or `auto`. classes: asked for; where it is one, it
+    names boxes without a label. finish: how the reply ended, where that is known.
+    """
+    return read_reply(
+        text, notation=notation, size=size, input_size=input_size, format=format, classes=classes, finish=finish
+    ).boxes
+
+
+def read_points(
+    text: str,
+    *,
+    notation: str | Notation,
+    size: Size | tuple[int, int],
+    input_size: Size | tuple[int, int] | None = None,
+    format: str = "auto",
+    classes: Sequence[str] = (),
+    finish: Finish | None = None,
+) -> Reading[Points]:
+    """The points of a reply; as `read_boxes`."""
+    return read_reply(
+        text, notation=notation, size=size, input_size=input_size, format=format, classes=classes, finish=finish
+    ).points
+
+
+def read_reply(
+    text: str,
+    *,
+    notation: str | Notation,
+    size: Size | tuple[int, int],
+    input_size: Size | tuple[int, int] | None = None,
+    format: str = "auto",
+    classes: Sequence[str] = (),
+    finish: Finish | None = None,
+) -> Grounded:
+    """Boxes and points of a reply; as `read_boxes`. What the notation does not ask for has no value where absent."""
+    known = named(notation)
+    if format != "auto" and format not in FORMATS:
+        raise unknown("format", format, ("auto", *FORMATS))
+    answer, finished = final_part(without_chat_tokens(text))
+    if not finished:
+        return _both(Reading(None, "truncated", "truncated", "the reasoning never ends"))
+    answer = boxed_answer(answer)
+    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
+    form, scan = _scan(answer, known, format, context)
+    if form is None or not scan:
+        return _both(_wordless(answer, known, format, finish))
+    frame = None if input_size is None else _size(input_size)
+    only = classes[0] if len(classes) == 1 else ""
+    placed = place(scan, known, form.name, size=_size(size), input_size=frame, only=only)
+    return _judged(scan, placed, known)
+
+
+def strict(reading: Reading[Detections]) -> Reading[Detections]:
+    """The paper's reading (WADE, C.1): no salvage, and every item valid; else the reply is malformed."""
+    if reading.value is None or (reading.status == "ok" and reading.salvage == "intact" and not reading.unread):
+        return reading
+    reason = reading.reason or f"{reading.unread} items cannot be read"
+    return Reading(None, "malformed", reading.salvage, f"strict: {reason}")
+
+
+def write_boxes(
+    detections: Detections,
+    *,
+    notation: str | Notation,
+    size: Size | tuple[int, int],
+    input_size: Size | tuple[int, int] | None = None,
+    format: str = "auto",
+) -> str:
+    """The ideal reply: `detections` as this notation writes them; `read_boxes` of it gives them back.
+
+    Coordinates are rounded as the notation rounds, and never so that a box loses its area. Notations of points write
+    the middle of each box. SpecError where the form cannot carry a label.
+    """
+    known = named(notation)
+    form = FORMATS[known.formats[0]] if format == "auto" else FORMATS.get(format)
+    if form is None:
+        raise unknown("format", format, ("auto", *FORMATS))
+    frame = None if input_size is None else _size(input_size)
+    numbers = _numbers(detections, known, form, size=_size(size), input_size=frame)
+    scores = detections.scores
+    lines = [
+        Line(
+            label,
+            row,
+            None if scores is None or np.isnan(scores[i]) else float(scores[i]),
+            detections.notes[i] if detections.notes else {},
+        )
+        for i, (label, row) in enumerate(zip(detections.labels, numbers, strict=True))
+    ]
+    if form.name == "json":
+        return form.write(lines, key=known.key, label_key=known.label_key)
+    return form.write(lines)
+
+
+def _scan(text: str, known: Notation, name: str, context: Context) -> tuple[Format | None, Scan]:
+    """The first form that finds something: the notation's own ones, then the common ones."""
+    if name != "auto":
+        return FORMATS[name], FORMATS[name].read(text, context)
+    first: tuple[Format | None, Scan] = (None, Scan())
+    for form in FORMATS.values():
+        if (form.own and form.name not in known.formats) or not form.signature.search(text):
+            continue
+        if form.points and not known.points and form.name not in known.formats:
+            continue
+        if form.name == "lines" and not known.says_none:
+            continue
+        scan = form.read(text, context)
+        if any(item.numbers or item.nothing for item in scan.items) or scan.listed:
+            return form, scan
+        if scan and not first[1]:
+            first = (form, scan)
+    return first
+
+
+def _wordless(text: str, known: Notation, name: str, finish: Finish | None) -> Reading[Detections]:
+    """The reading of a reply in which no form finds anything."""
+    silent = any(FORMATS[form].silent for form in (known.formats if name == "auto" else (name,)))
+    if not text.strip():
+        if silent and finish != "length":
+            return Reading(Detections.empty())
+        return Reading(None, "malformed", "intact", "the reply is empty")
+    if known.says_none and len(text) <= _LONGEST_WORDS and _NONE.search(text) and not is_refusal(text):
+        return Reading(Detections.empty(), "ok", "repaired", "says in words that there is nothing")
+    if finish == "refused" or is_refusal(text):
+        return Reading(None, "refused", "intact", "the reply refuses")
+    if finish == "length":
+        return Reading(None, "truncated", "truncated", "the reply ends before any box")
+    return Reading(None, "malformed", "intact", "no list of boxes in the reply")
+
+
+def _judged(scan: Scan, placed: Placed, known: Notation) -> Grounded:
+    """Status, salvage and reason of what was placed."""
+    reason = _reason(scan, placed)
+    found = len(placed.boxes) + len(placed.points)
+    repaired = scan.repaired or placed.swapped > 0 or (found > 0 and scan.reason != "")
+    salvage: Salvage = "truncated" if scan.cut else "repaired" if repaired else "intact"
+    status: Status = "truncated" if scan.cut else "ok"
+    if not found and scan.cut:
+        return _both(Reading(None, "truncated", "truncated", reason))
+    contradicts = placed.off_scale > 0 and not found
+    if not found and (contradicts or not (scan.listed or placed.nothing)):
+        return _both(Reading(None, "malformed", salvage, reason))
+    has_boxes, has_points = len(placed.boxes) > 0, len(placed.points) > 0
+    boxes: Reading[Detections] = Reading(placed.boxes, status, salvage, reason, placed.unread)
+    points: Reading[Points] = Reading(placed.points, status, salvage, reason, placed.unread)
+    if has_points and not has_boxes:
+        boxes = Reading(None, "malformed", salvage, "the reply holds points, not boxes")
+    if has_boxes and not has_points:
+        points = Reading(None, "malformed", salvage, "the reply holds boxes, not points")
+    return Grounded(boxes, points)
+
+
+def _reason(scan: Scan, placed: Placed) -> str:
+    """What was wrong, in one line."""
+    parts = [scan.reason] if scan.reason else []
+    if scan.cut:
+        parts.append("the text ends inside the list")
+    if placed.off_scale:
+        parts.append(f"{placed.off_scale} contradict the scale of the notation")
+    if placed.unnamed and not scan.reason:
+        parts.append(f"{placed.unnamed} have no label")
+    other = placed.unread - placed.off_scale - placed.unnamed
+    if other > 0:
+        parts.append(f"{other} cannot be read")
+    if placed.swapped:
+        parts.append(f"{placed.swapped} had their corners swapped")
+    return "; ".join(parts)
+
+
+def _both(reading: Reading[Detections]) -> Grounded:
+    points = None if reading.value is None else Points.empty()
+    return Grounded(reading, Reading(points, reading.status, reading.salvage, reading.reason, reading.unread))
+
+
+def _numbers(
+    detections: Detections, known: Notation, form: Format, *, size: Size, input_size: Size | None
+) -> list[tuple[int | float, ...]]:
+    """Rows of numbers as the notation writes them: rounded, inside its limits, no side collapsed."""
+    means = known.of(form.name)
+    if (known.points or form.points) and len(detections):
+        middles = (detections.boxes[:, :2] + detections.boxes[:, 2:]) / 2
+        rows = means.encode(np.tile(middles, 2), size=size, input_size=input_size)[:, :2]
+        return [_row(row, known) for row in rows.tolist()]
+    rows = means.encode(detections.boxes, size=size, input_size=input_size)
+    if means.order in {"xywh", "cxcywh"}:
+        return [_row(row, known, sized=True) for row in rows.tolist()]
+    return [_spread(row, known) for row in rows.tolist()]
+
+
+def _row(row: Sequence[float], known: Notation, *, sized: bool = False) -> tuple[int | float, ...]:
+    step = 1 if isinstance(known.rounding, str) else 10.0**-known.rounding
+    rounded = [_rounded(x, known) for x in row]
+    if sized:
+        rounded[2:] = [max(x, step) for x in rounded[2:]]
+    return tuple(rounded)
+
+
+def _spread(row: Sequence[float], known: Notation) -> tuple[int | float, ...]:
+    """Low and high of each axis, rounded, the high one step above where rounding would take the side's length."""
+    step = 1 if isinstance(known.rounding, str) else 10.0**-known.rounding
+    low = [_rounded(x, known) for x in row[:2]]
+    high = [_rounded(x, known) for x in row[2:]]
+    for axis in (0, 1):
+        if high[axis] <= low[axis]:
+            up = _rounded(low[axis] + step, known)
+            low[axis], high[axis] = (low[axis], up) if up > low[axis] else (_rounded(low[axis] - step, known), up)
+    return (*low, *high)
+
+
+def _rounded(x: float, known: Notation) -> int | float:
+    limit = known.limit if known.limit is not None else known.box.scale
+    if isinstance(known.rounding, int):
+        value: int | float = round(x, known.rounding)
+    else:
+        value = int(np.floor(x + 1e-9)) if known.rounding == "floor" else round(x)
+    return value if limit is None else type(value)(min(max(value, 0), limit))
+
+
+def _size(size: Size | tuple[int, int]) -> Size:
+    """A width and a height of at least 1 px; SpecError else."""
+    if len(size) != 2 or min(size) < 1:
+        raise SpecError(f"a size is a width and a height of at least 1 px, got {tuple(size)}")
+    return Size(*size)

@@ -1,0 +1,282 @@
+"""Entries of JSON-like replies: which members of an object are its box, its label, its score. The keys are data.
+
+A key's name never decides scale or order of `bbox_2d` and the like (PROTOCOLS section 4): the notation does. Only
+keys that name single coordinates (`x_min`, `width`) carry their own order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from snellen.core.boxes import Order
+from snellen.parsing.items import Item
+from snellen.parsing.quads import boxes_of, numbers_of, numeric
+from snellen.parsing.scanner import Group, Number, Value, Word
+
+BOX_KEYS = frozenset([
+    "bbox2d", "box2d", "bbox", "box", "boundingbox", "boundingbox2d", "bndbox", "bboxes", "boxes", "bboxes2d",
+    "boxes2d", "boundingboxes", "rect", "rectangle", "region", "coordinates", "coords", "coord", "location",
+    "position", "detbox", "bboxxyxy", "boxxyxy", "regionbox",
+])  # fmt: skip
+ORDER_KEYS: Mapping[str, Order] = {"xyxy": "xyxy", "xywh": "xywh", "cxcywh": "cxcywh", "yxyx": "yxyx"}
+POLYGON_KEYS = frozenset(["quadboxes", "quad", "quads", "polygon", "polygons", "poly", "segmentation", "corners"])
+POINT_KEYS = frozenset(["point2d", "point", "points", "points2d", "pointxy", "click", "keypoint", "centerpoint"])
+LABEL_KEYS = (
+    "label", "class", "classname", "category", "categoryname", "nameen", "labelen", "name", "object", "objectname",
+    "labels", "classes", "categories", "names", "bboxeslabels", "text", "textcontent", "description", "phrase",
+    "caption", "title", "tag", "type", "ref", "namezh", "labelzh", "标签", "类别", "名称", "classid", "categoryid",
+)  # fmt: skip
+SCORE_KEYS = ("confidence", "score", "conf", "confidencescore", "probability", "prob", "scores", "confidences")
+INHERITED = frozenset(LABEL_KEYS[:10])
+COORDINATES: Sequence[tuple[Order, tuple[str, str, str, str]]] = (
+    ("xyxy", ("xmin", "ymin", "xmax", "ymax")),
+    ("xyxy", ("x1", "y1", "x2", "y2")),
+    ("xyxy", ("x0", "y0", "x1", "y1")),
+    ("xyxy", ("left", "top", "right", "bottom")),
+    ("xyxy", ("xtl", "ytl", "xbr", "ybr")),
+    ("cxcywh", ("cx", "cy", "w", "h")),
+    ("cxcywh", ("xcenter", "ycenter", "width", "height")),
+    ("cxcywh", ("centerx", "centery", "width", "height")),
+    ("xywh", ("x", "y", "width", "height")),
+    ("xywh", ("x", "y", "w", "h")),
+    ("xywh", ("left", "top", "width", "height")),
+    ("xywh", ("xmin", "ymin", "width", "height")),
+)
+_ALONE = frozenset(["xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"])
+_CONTAINERS = frozenset([
+    "objects", "detections", "instances", "predictions", "results", "result", "items", "annotations", "answer", "data",
+    "output", "response", "detectedobjects", "content", "image", "images", "arguments", "parameters", "od",
+])  # fmt: skip
+_VALUES = {"true": True, "false": False, "null": None, "none": None}
+_DEEPEST = 64
+
+
+@dataclass
+class Entries:
+    """What walking one answer finds. boxed, named: whether any entry has a box field, a label."""
+
+    items: list[Item] = field(default_factory=list)
+    boxed: bool = False
+    named: bool = False
+    empty: bool = False
+    cut: bool = False
+
+
+def entries(root: Group) -> Entries:
+    """The entries of a scanned group, in the order of the text. An entry that the text's end cuts is dropped."""
+    found = Entries()
+    stack: list[tuple[Group, str | None]] = [(root, None)]
+    while stack:
+        group, inherited = stack.pop()
+        below = (_object if group.kind == "{" else _list)(group, inherited, found)
+        stack += reversed(below)
+    return found
+
+
+def _list(group: Group, inherited: str | None, found: Entries) -> list[tuple[Group, str | None]]:
+    children = [value for value in group.values if isinstance(value, Group)]
+    if not group.members and group.state == "closed":
+        found.empty = True
+    if any(child.kind == "{" for child in children):
+        junk = [v for k, v in group.members if k is None and isinstance(v, str) and not isinstance(v, Word)]
+        found.items += [Item(inherited)] * len(junk)
+    found.cut |= group.state == "open"
+    return [(child, inherited) for child in children]
+
+
+def _object(group: Group, inherited: str | None, found: Entries) -> list[tuple[Group, str | None]]:
+    below: list[tuple[Group, str | None]] = []
+    if not group.members and group.state != "open":
+        found.empty = True
+    for record in _records(group):
+        below += _record(record, group, inherited, found)
+    if group.state == "open":
+        found.cut = True
+    return below
+
+
+def _records(group: Group) -> Iterator[dict[str, tuple[str, Value]]]:
+    """The object's members by normal key; where a box or label key comes again, a new record begins."""
+    record: dict[str, tuple[str, Value]] = {}
+    for key, value in group.members:
+        if key is None:
+            key = ""
+        name = _normal(key)
+        if name in record and (name in BOX_KEYS or name in INHERITED or name in _ALONE):
+            yield record
+            record = {}
+        record[name if name not in record else f"{name} {len(record)}"] = (key, value)
+    yield record
+
+
+def _record(
+    record: Mapping[str, tuple[str, Value]], group: Group, inherited: str | None, found: Entries
+) -> list[tuple[Group, str | None]]:
+    label_key, label = _label(record)
+    template = Item(inherited if label is None and label_key is None else label, score=_score(record))
+    used, items, is_entry = _boxes(record, template)
+    if is_entry and group.state == "open":  # the end of the text cuts this entry
+        found.cut = True
+        return []
+    if is_entry:
+        found.boxed = True
+        items = _zipped(items, record)
+        notes = _notes(record, {*used, label_key or "", *SCORE_KEYS})
+        found.items += [replace(item, notes=notes) for item in items] if notes else items
+    found.named |= is_entry and any(item.label is not None for item in items)
+    below = [
+        (value, _passed_on(name, key, label if label_key in INHERITED else inherited))
+        for name, (key, value) in record.items()
+        if isinstance(value, Group) and name not in used and name not in {label_key, *SCORE_KEYS}
+    ]
+    if not is_entry:
+        below = [pair for pair in below if not _keyed(*pair, found)]
+    if not is_entry and label is not None and not below and group.state != "open":
+        found.items.append(Item(label))  # a label without a box
+        found.named = True
+    return below
+
+
+def _keyed(value: Group, label: str | None, found: Entries) -> bool:
+    """`{"cat": [[...], [...]], "dog": [...]}`: whether the boxes of a class stand under its name; they are taken."""
+    if _holds_objects(value) or value.state == "open":
+        return False
+    items = boxes_of(value, Item(label))
+    if not any(item.numbers for item in items):
+        return False
+    found.items += items
+    found.boxed = True
+    found.named |= label is not None
+    return True
+
+
+def _boxes(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set[str], list[Item], bool]:
+    """The box fields of a record: keys used, items, and whether it has any."""
+    for order, names in COORDINATES:
+        if all(name in record for name in names):
+            numbers = tuple(numeric(record[name][1]) for name in names)
+            whole = None if None in numbers else tuple(x for x in numbers if x is not None)
+            return set(names), [replace(template, numbers=whole, order=order)], True
+    for name, (_, value) in record.items():
+        if name in BOX_KEYS or name in ORDER_KEYS or name in POLYGON_KEYS:
+            made = replace(template, order=ORDER_KEYS.get(name))
+            if isinstance(value, Group) and _holds_objects(value):
+                inner = _coordinates_inside(value, made)
+                if inner is None:
+                    continue
+                return {name}, inner, True
+            return {name}, boxes_of(value, made, polygon=name in POLYGON_KEYS), True
+    return _points(record, template)
+
+
+def _points(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set[str], list[Item], bool]:
+    point = replace(template, point=True)
+    for name, (_, value) in record.items():
+        if name in POINT_KEYS and isinstance(value, Group) and not _holds_objects(value):
+            inner = [v for v in value.values if isinstance(v, Group)]
+            lists = [numbers_of(v) for v in inner] if inner else [numbers_of(value)]
+            return {name}, [replace(point, numbers=n if n and len(n) == 2 else None) for n in lists], True
+    if {"x", "y"} <= record.keys():
+        numbers = (numeric(record["x"][1]), numeric(record["y"][1]))
+        whole = None if None in numbers else (numbers[0] or 0.0, numbers[1] or 0.0)
+        return {"x", "y"}, [replace(point, numbers=whole)], True
+    if record.keys() & _ALONE:  # some coordinates of a box, not all
+        return set(record.keys() & _ALONE), [template], True
+    return set(), [], False
+
+
+def _coordinates_inside(value: Group, template: Item) -> list[Item] | None:
+    """`"box": {"x_min": ...}`, or a list of corner points `[{"x": ..., "y": ...}, ...]`; None where it is neither."""
+    if value.kind == "{":
+        record = next(_records(value))
+        _, items, is_entry = _boxes(record, template)
+        nested = any(isinstance(v, Group) and _holds_objects(v) for _, v in record.values())
+        return None if nested or not is_entry or items[0].point or len(record) < 4 else items
+    records = [next(_records(v)) if isinstance(v, Group) and v.kind == "{" else {} for v in value.values]
+    points = [_points(record, template)[1] if len(record) == 2 else [] for record in records]
+    if len(points) < 2 or not all(len(p) == 1 and p[0].numbers for p in points):
+        return None
+    xs, ys = zip(*[p[0].numbers or (0.0, 0.0) for p in points], strict=True)
+    return [replace(template, numbers=(min(xs), min(ys), max(xs), max(ys)), order="xyxy")]
+
+
+def _holds_objects(value: Group) -> bool:
+    return value.kind == "{" or any(isinstance(v, Group) and v.kind == "{" for v in value.values)
+
+
+def _zipped(items: list[Item], record: Mapping[str, tuple[str, Value]]) -> list[Item]:
+    """Parallel lists: `labels` (and `scores`) that run beside a list of boxes."""
+    labels = next((v for n, (_, v) in record.items() if n in LABEL_KEYS and isinstance(v, Group)), None)
+    if (labels is not None and labels.state != "open" and len(items) > 1) or _is_plural(record, labels):
+        named = [_text(v) for v in labels.values] if labels is not None else []
+        items = [replace(item, label=named[i] if i < len(named) else None) for i, item in enumerate(items)]
+    scores = next((v for n, (_, v) in record.items() if n in SCORE_KEYS and isinstance(v, Group)), None)
+    if scores is not None:
+        marks = [numeric(v) for v in scores.values]
+        items = [replace(item, score=marks[i] if i < len(marks) else None) for i, item in enumerate(items)]
+    return items
+
+
+def _is_plural(record: Mapping[str, tuple[str, Value]], labels: Group | None) -> bool:
+    return labels is not None and labels.state != "open" and any(n in {"bboxes", "boxes", "quadboxes"} for n in record)
+
+
+def _label(record: Mapping[str, tuple[str, Value]]) -> tuple[str | None, str | None]:
+    """The key of the label field, if there is one, and the label, if it is a usable one."""
+    for name in LABEL_KEYS:
+        if name in record:
+            return name, _text(record[name][1])
+    return None, None
+
+
+def _text(value: Value) -> str | None:
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, Word):
+        return None if value.lower() in _VALUES or value.lower() == "nan" else str(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _score(record: Mapping[str, tuple[str, Value]]) -> float | None:
+    for name in SCORE_KEYS:
+        value = record.get(name, ("", Word("null")))[1]
+        found = numeric(value)
+        if found is None and isinstance(value, str) and value.rstrip().endswith("%"):
+            percent = numeric(str(value).rstrip()[:-1])
+            found = None if percent is None else percent / 100
+        if found is not None:
+            return min(max(found, 0.0), 1.0)
+    return None
+
+
+def _passed_on(name: str, key: str, label: str | None) -> str | None:
+    """The label for what lies under `key`: the entry's own, else the key, unless it only means "a list of things"."""
+    if label is not None or not key or name in _CONTAINERS or name in BOX_KEYS or name in POINT_KEYS:
+        return label
+    return None if key.startswith("<") else key
+
+
+def _notes(record: Mapping[str, tuple[str, Value]], left_out: set[str]) -> dict[str, object]:
+    return {key: _plain(value) for name, (key, value) in record.items() if name not in left_out and key}
+
+
+def _plain(value: Value, depth: int = 0) -> object:
+    """A scanned value as plain Python; what is nested deeper than 64 becomes its text's place."""
+    if isinstance(value, Number):
+        whole = re.fullmatch(r"[+-]?\d{1,15}", value.text)
+        return int(value.text) if whole else value.value if value.value is not None else value.text
+    if isinstance(value, Word):
+        return _VALUES.get(value.lower(), str(value))
+    if isinstance(value, str):
+        return value
+    if depth > _DEEPEST:
+        return None
+    if value.kind == "{":
+        return {key or "": _plain(member, depth + 1) for key, member in value.members}
+    return [_plain(member, depth + 1) for _, member in value.members]
+
+
+def _normal(key: str) -> str:
+    return re.sub(r"[\W_]", "", key.lower())

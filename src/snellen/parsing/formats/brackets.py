@@ -1,0 +1,110 @@
+"""`label[[x1, y1, x2, y2], ...]`, `(x1,y1),(x2,y2)`, a bare list: GLM, CogVLM, LLaVA, and others whose tags were lost.
+
+The label is what stands right before the bracket on its line, where that is a name and not a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from snellen.core.labels import normal
+from snellen.parsing.items import Context, Item, Scan
+from snellen.parsing.quads import boxes_of, numbers_of
+from snellen.parsing.scanner import Group, Word, scan
+from snellen.parsing.writing import Line, writable
+
+SIGNATURE = re.compile(r"[(\[（［【]")
+_JOINT = re.compile(r"\s*[,，、;-]?\s*(?:to|and)?\s*")
+_BULLET = re.compile(r"^[\s>*•·\-–—#|\"'`“”‘’*]*(?:\d+[.)]\s+)?[\s*\"'`“”]*")
+_TRAIL = re.compile(r"[\s:：=\-–—>|*\"'`“”‘’,，(]+$")
+_SENTENCE = re.compile(r"\b(?:is|are|was|were|at|the|located|coordinates|box|boxes|bounding|here|in)\b|[是为在]", re.I)
+_WORDS = 4
+_ENDING = "[](){}:\n"
+
+
+def read(text: str, context: Context) -> Scan:
+    """Every bracketed box (or point, where points are wanted) of the text."""
+    roots = [root for root in scan(text) if root.kind != "{"]
+    items: list[Item] = []
+    at, i, label = 0, 0, None
+    while i < len(roots):
+        root = roots[i]
+        template = Item(_label(text[at : root.start], context) or (label if _joined(text, at, root, items) else None))
+        taken, found = _items(text, roots, i, template, context)
+        items += found
+        label = template.label
+        i += taken
+        at = roots[i - 1].end
+    cut = bool(roots) and roots[-1].state == "open" and _numeric(roots[-1])
+    return Scan(items, cut=cut)
+
+
+def write(lines: Sequence[Line]) -> str:
+    """One line per instance: the label, then the box in double brackets."""
+    return "\n".join(
+        f"{writable(line.label, without=_ENDING, form='brackets')}[{list(line.numbers)}]" for line in lines
+    )
+
+
+def _items(text: str, roots: Sequence[Group], i: int, template: Item, context: Context) -> tuple[int, list[Item]]:
+    """How many roots are used from the i-th on, and their items."""
+    flat = numbers_of(roots[i])
+    if flat is None:
+        return 1, _from_list(roots[i], template, context)
+    if len(flat) == 4:
+        return 1, [replace(template, numbers=flat)]
+    if len(flat) != 2:
+        return 1, [template] if len(flat) > 2 else []
+    if context.points:
+        return 1, [replace(template, numbers=flat, point=True)]
+    second = numbers_of(roots[i + 1]) if i + 1 < len(roots) else None
+    if second is None or len(second) != 2 or not _JOINT.fullmatch(text[roots[i].end : roots[i + 1].start]):
+        return 1, []
+    return 2, [replace(template, numbers=(*flat, *second), corners=True)]
+
+
+def _from_list(root: Group, template: Item, context: Context) -> list[Item]:
+    groups = [value for value in root.values if isinstance(value, Group)]
+    if not groups or len(groups) < len(root.members):
+        words = root.state != "open" and root.members and any(not isinstance(v, Word | str) for v in root.values)
+        return [template] if words and not groups else []
+    pairs = [numbers_of(group) for group in groups]
+    if context.points and all(pair is None or len(pair) != 4 for pair in pairs):
+        whole = [pair for group, pair in zip(groups, pairs, strict=True) if group.state != "open"]
+        return [
+            replace(template, numbers=pair if pair is not None and len(pair) == 2 else None, point=True)
+            for pair in whole
+        ]
+    if root.state == "open":
+        found = [item for group in groups if group.state != "open" for item in boxes_of(group, template)]
+        return [item for item in found if item.numbers]
+    return boxes_of(root, template)
+
+
+def _label(before: str, context: Context) -> str | None:
+    """A name at the end of the line before the bracket; with classes given, the one class that is named there."""
+    line = before.rpartition("\n")[2][-200:]
+    bare = _TRAIL.sub("", _BULLET.sub("", line))
+    if not bare:
+        return None
+    if context.classes:
+        named = f" {normal(bare)} "
+        hits = [name for name in context.classes if f" {normal(name)} " in named]
+        longest = max(hits, key=len, default=None)
+        if longest is not None and all(normal(hit) in normal(longest) for hit in hits):
+            return longest
+    name = re.split(r"[:：,，;；.。!?！？)\]]\s*", bare)[-1].strip(" *\"'`“”‘’")
+    if not name or len(name.split()) > _WORDS or _SENTENCE.search(name):
+        return None
+    return name
+
+
+def _joined(text: str, at: int, root: Group, items: Sequence[Item]) -> bool:
+    """Whether only a joint stands between the last box and this one, so that the label goes on."""
+    return bool(items) and _JOINT.fullmatch(text[at : root.start]) is not None
+
+
+def _numeric(root: Group) -> bool:
+    return not any(isinstance(value, str) for value in root.values)

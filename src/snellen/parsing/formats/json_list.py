@@ -1,0 +1,169 @@
+"""JSON: a list of objects, fenced or bare, in prose or alone, under many keys, well formed or not.
+
+Of several answers the last counts: fenced ones before bare ones; objects that follow one another are one answer.
+Our scanner reads it; json-repair comes last, and only boxes whose numbers stand in the text in that order are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from snellen.parsing.entries import Entries, entries
+from snellen.parsing.items import Context, Item, Scan
+from snellen.parsing.scanner import NUMBER, Group, Number, Value, Word, scan
+from snellen.parsing.writing import Line
+
+SIGNATURE = re.compile(r"[{\[｛［]")
+_FENCE = re.compile(r"```")
+_BOX_KEY = re.compile(r"box|x_?min|x_?1\b|coord|points?\b", re.IGNORECASE)
+_GAP = re.compile(r"[\s,;，、]*(?:and)?[\s,;，、]*")
+_REPAIRABLE = 20_000
+
+
+class _Answer(NamedTuple):
+    root: Group
+    found: Entries
+    fence: int  # 0: outside of fences
+
+
+def read(text: str, context: Context) -> Scan:
+    """The last answer in the text that has entries or is an empty list."""
+    answers = [_Answer(root, entries(root), fence) for fence, root in _roots(text)]
+    telling = [a for a in answers if a.found.boxed or _is_cut(a) or (a.found.empty and not a.found.items)]
+    pool = [a for a in telling if a.fence] or telling
+    strong = [a for a in pool if a.found.boxed or _is_cut(a)]
+    last = pool[-1] if pool and pool[-1].fence and not strong else strong[-1] if strong else pool[-1] if pool else None
+    if pool and pool[-1].fence and pool[-1].found.empty:
+        last = pool[-1]
+    if last is None:
+        return _repaired(text, context) if _BOX_KEY.search(text) and answers else Scan()
+    chosen = _joined(text, strong, last)
+    scanned = _scan_of(text, chosen, context)
+    if not scanned.cut and not any(item.numbers or item.nothing for item in scanned.items) and scanned.items:
+        return _better(scanned, _repaired(text, context))
+    return scanned
+
+
+def write(lines: Sequence[Line], *, key: str, label_key: str) -> str:
+    """A JSON list, an object per instance; scores as "confidence", notes under their own keys."""
+    rows = []
+    for line in lines:
+        row: dict[str, object] = {key: list(line.numbers), label_key: line.label}
+        if line.score is not None:
+            row["confidence"] = line.score
+        rows.append(row | {name: value for name, value in line.notes.items() if name not in row})
+    body = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
+    return f"[\n{body}\n]" if rows else "[]"
+
+
+def _roots(text: str) -> Iterator[tuple[int, Group]]:
+    """Outermost groups with the number of the fence they stand in (0: none). A fence that never ends runs on."""
+    marks = [m.start() for m in _FENCE.finditer(text)]
+    edges = [0, *marks, len(text)]
+    for i, (start, end) in enumerate(pairwise(edges)):
+        for root in scan(text, start + 3 if i else 0, end):
+            yield (i + 1) // 2 if i % 2 else 0, root
+
+
+def _is_cut(answer: _Answer) -> bool:
+    """Whether the text's end cuts this answer inside something that looks like entries."""
+    if not answer.found.cut:
+        return False
+    root = answer.root
+    return root.kind == "{" or any(isinstance(v, Group) and v.kind == "{" for v in root.values) or not root.members
+
+
+def _joined(text: str, strong: Sequence[_Answer], last: _Answer) -> list[_Answer]:
+    """The answers before the last that belong to it: objects one after another, lists with nothing between."""
+    chosen = [last]
+    if last not in strong:
+        return chosen
+    for before in reversed(strong[: strong.index(last)]):
+        after = chosen[0]
+        objects = before.root.kind == "{" and after.root.kind == "{"
+        gap = text[before.root.end : after.root.start]
+        if before.fence != after.fence or not (objects or _GAP.fullmatch(gap)):
+            break
+        chosen.insert(0, before)
+    return chosen
+
+
+def _scan_of(text: str, chosen: Sequence[_Answer], context: Context) -> Scan:
+    items = [item for answer in chosen for item in answer.found.items]
+    boxed = any(answer.found.boxed for answer in chosen)
+    named = context.unlabelled or len(context.classes) == 1 or any(answer.found.named for answer in chosen)
+    empty = any(answer.found.empty for answer in chosen) and not items
+    ended = max(answer.root.end for answer in chosen) >= len(text.rstrip())
+    return Scan(
+        items if boxed else [],
+        listed=(boxed and (named or all(item.point for item in items))) or empty,
+        cut=any(answer.found.cut for answer in chosen) and ended,
+        repaired=not all(_is_strict(text, answer.root) for answer in chosen),
+        labelled=not context.unlabelled,
+        reason="no entry has a label" if boxed and not named and not all(item.point for item in items) else "",
+    )
+
+
+def _is_strict(text: str, root: Group) -> bool:
+    try:
+        json.loads(text[root.start : root.end])
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _repaired(text: str, context: Context) -> Scan:
+    """What json-repair makes of the text, less every box whose numbers do not stand in the text in that order."""
+    if len(text) > _REPAIRABLE:
+        return Scan()
+    import json_repair
+
+    try:
+        made = json_repair.loads(text)
+    except (ValueError, RecursionError, IndexError):
+        return Scan()
+    root = _grouped(made, 0)
+    if not isinstance(root, Group):
+        return Scan()
+    found = entries(root)
+    there = _quads(text)
+    items = [item for item in found.items if item.numbers is None or item.numbers in there]
+    if not any(item.numbers for item in items):
+        return Scan()
+    return Scan(items, listed=found.named or context.unlabelled, repaired=True, labelled=not context.unlabelled)
+
+
+def _better(ours: Scan, other: Scan) -> Scan:
+    return other if any(item.numbers for item in other.items) else ours
+
+
+def _quads(text: str) -> frozenset[tuple[float, ...]]:
+    """All runs of two and of four numbers of the text, without a number that the text's end may cut."""
+    found = [m for m in NUMBER.finditer(text) if m.end() < len(text) and m.end() - m.start() <= 40]
+    values = [float(m[0]) for m in found]
+    fours = {tuple(values[i : i + 4]) for i in range(len(values) - 3)}
+    return frozenset(fours | {tuple(values[i : i + 2]) for i in range(len(values) - 1)})
+
+
+def _grouped(value: object, depth: int) -> Value:
+    """Plain Python as scanned groups."""
+    if depth > 50:
+        return Word("null")
+    if isinstance(value, Mapping):
+        members = [(str(key), _grouped(member, depth + 1)) for key, member in value.items()]
+        return Group("{", 0, 0, "closed", list(members))
+    if isinstance(value, list):
+        return Group("[", 0, 0, "closed", [(None, _grouped(member, depth + 1)) for member in value])
+    if isinstance(value, bool) or value is None:
+        return Word(str(value).lower())
+    if isinstance(value, int | float):
+        text = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "9" * 50
+        return Number(text, float(value) if len(text) <= 40 else None)
+    return str(value)
+
+
+__all__ = ["SIGNATURE", "Item", "read", "write"]

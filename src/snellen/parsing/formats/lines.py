@@ -1,0 +1,85 @@
+"""One instance a line: `class cx cy w h [confidence]` (YOLO), `- cat: 10, 20, 30, 40`, `10 20 30 40 cat`.
+
+A line without a line end may be cut in its last number: it counts only where the reply is known to be complete.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from snellen.parsing.items import Context, Item, Scan
+from snellen.parsing.scanner import number
+from snellen.parsing.writing import Line, writable
+
+SIGNATURE = re.compile(r"\d[\s,;|:]+[-+.\d]")
+_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?")
+_SPLIT = re.compile(r"[\s,，;|:：()\[\]]+")
+_WORDS = 6
+
+
+def read(text: str, context: Context) -> Scan:
+    """Lines that hold four numbers at their end or their beginning, and a label or class number beside them."""
+    lines = text.splitlines(keepends=True)
+    items = []
+    cut = False
+    for i, line in enumerate(lines):
+        item = _item(line, context)
+        if item is None:
+            continue
+        last = i == len(lines) - 1 and not line.endswith(("\n", "\r"))
+        if last and not context.complete:
+            cut = True
+        else:
+            items.append(item)
+    return Scan(items, cut=cut)
+
+
+def write(lines: Sequence[Line]) -> str:
+    """A line per instance: label, four numbers, and the score where there is one."""
+    return "".join(
+        f"{_label(line.label)} {' '.join(map(str, line.numbers))}"
+        + ("\n" if line.score is None else f" {line.score!r}\n")
+        for line in lines
+    )
+
+
+def _label(label: str) -> str:
+    writable(label, without=",，;|:：()[]\n", form="lines")
+    words = label.split()
+    if any(number(word) is not None for word in words) and len(words) > 1:
+        return writable(label, without=[word for word in words if number(word) is not None], form="lines")
+    return " ".join(words)
+
+
+def _item(line: str, context: Context) -> Item | None:
+    bare = line if re.match(r"\s*\d+\s", line) else _BULLET.sub("", line)
+    words = [word for word in _SPLIT.split(bare.strip()) if word]
+    values = [number(word) for word in words]
+    tail = _run(values[::-1])
+    if tail == len(values):
+        return _numbers_alone(words, [v for v in values if v is not None])
+    for name, run in (
+        (words[: len(words) - tail], values[len(values) - tail :]),
+        (words[_run(values) :], values[: _run(values)]),
+    ):
+        got = [v for v in run if v is not None]
+        if len(got) in {4, 5} and len(name) <= _WORDS and not any(number(word) is not None for word in name):
+            score = got[4] if len(got) == 5 else None
+            if score is None or 0 <= score <= 1:
+                return Item(" ".join(name), tuple(got[:4]), score=score)
+    return None
+
+
+def _numbers_alone(words: Sequence[str], values: Sequence[float]) -> Item | None:
+    """`x1 y1 x2 y2`; with a whole number in front, that is the class; a sixth number is the confidence."""
+    if len(values) == 4:
+        return Item(None, tuple(values))
+    if len(values) in {5, 6} and words[0].isdigit():
+        return Item(words[0], tuple(values[1:5]), score=values[5] if len(values) == 6 else None)
+    return None
+
+
+def _run(values: Sequence[float | None]) -> int:
+    """How many numbers stand at the beginning."""
+    return next((i for i, value in enumerate(values) if value is None), len(values))

@@ -17,13 +17,13 @@ from snellen.core.errors import SpecError, unknown
 from snellen.core.pictures import Size
 from snellen.core.stages import Finish, Reading, Salvage, Status
 from snellen.parsing.formats.table import FORMATS, Format
-from snellen.parsing.items import Context, Scan
+from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.notations import NOTATIONS, Notation, named
 from snellen.parsing.placing import Placed, place
 from snellen.parsing.wrapping import boxed_answer, final_part, is_refusal, without_chat_tokens
 from snellen.parsing.writing import Line
 
-__all__ = ["NOTATIONS", "Grounded", "read_boxes", "read_points", "read_reply", "strict", "write_boxes"]
+__all__ = ["NOTATIONS", "Grounded", "read_boxes", "read_items", "read_points", "read_reply", "strict", "write_boxes"]
 
 _NONE = re.compile(
     r"\b(?:there (?:are|is) (?:no|none|nothing)\b|none(?: of (?:them|these|the))?\b"
@@ -91,8 +91,6 @@ def read_reply(
 ) -> Grounded:
     """Boxes and points of a reply; as `read_boxes`. What the notation does not ask for has no value where absent."""
     known = named(notation)
-    if format != "auto" and format not in FORMATS:
-        raise unknown("format", format, ("auto", *FORMATS))
     answer, finished = final_part(without_chat_tokens(text))
     if not finished:
         return _both(Reading(None, "truncated", "truncated", "the reasoning never ends"))
@@ -105,6 +103,21 @@ def read_reply(
     only = classes[0] if len(classes) == 1 else ""
     placed = place(scan, known, form.name, size=_size(size), input_size=frame, only=only)
     return _judged(scan, placed, known)
+
+
+def read_items(
+    text: str,
+    *,
+    notation: str | Notation,
+    format: str = "auto",  # noqa: A002
+    classes: Sequence[str] = (),
+    finish: Finish | None = None,
+) -> tuple[Item, ...]:
+    """The items of a reply with their numbers as written: what a probe of the notation looks at."""
+    known = named(notation)
+    answer, _ = final_part(without_chat_tokens(text))
+    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
+    return tuple(_scan(boxed_answer(answer), known, format, context)[1].items)
 
 
 def strict(reading: Reading[Detections]) -> Reading[Detections]:
@@ -129,9 +142,7 @@ def write_boxes(
     the middle of each box. SpecError where the form cannot carry a label.
     """
     known = named(notation)
-    form = FORMATS[known.formats[0]] if format == "auto" else FORMATS.get(format)
-    if form is None:
-        raise unknown("format", format, ("auto", *FORMATS))
+    form = _format(known.formats[0] if format == "auto" else format)
     frame = None if input_size is None else _size(input_size)
     numbers = _numbers(detections, known, form, size=_size(size), input_size=frame)
     scores = detections.scores
@@ -152,7 +163,7 @@ def write_boxes(
 def _scan(text: str, known: Notation, name: str, context: Context) -> tuple[Format | None, Scan]:
     """The first form that finds something: the notation's own ones, then the common ones."""
     if name != "auto":
-        return FORMATS[name], FORMATS[name].read(text, context)
+        return _format(name), _format(name).read(text, context)
     first: tuple[Format | None, Scan] = (None, Scan())
     for form in FORMATS.values():
         if (form.own and form.name not in known.formats) or not form.signature.search(text):
@@ -167,6 +178,12 @@ def _scan(text: str, known: Notation, name: str, context: Context) -> tuple[Form
         if scan and not first[1]:
             first = (form, scan)
     return first
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        raise unknown("format", name, ("auto", *FORMATS))
+    return FORMATS[name]
 
 
 def _wordless(text: str, known: Notation, name: str, finish: Finish | None) -> Reading[Detections]:

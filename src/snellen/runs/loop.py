@@ -151,6 +151,8 @@ def work(here: Run, task: AnyTask, model: Model, choices: Choices, *, progress: 
         done, failed = here.answered()
         queue = _Queue(here, task, choices, done, failed)
         state = Progress(here.manifest.requests, len(done), len(failed), 0, 0.0, Usage())
+        state = state._replace(stopped=_reason(state, choices, 0, None))
+        queue.closed = bool(state.stopped)
         started, row = time.monotonic(), 0
         answers = model.answer(iter(queue))
         try:
@@ -226,7 +228,7 @@ def _counted(state: Progress, key: Key, answer: Reply | Failed, failed: set[Key]
     return state._replace(done=state.done + 1, failed=len(failed), asked=state.asked + 1, seconds=seconds, usage=usage)
 
 
-def _reason(state: Progress, choices: Choices, row: int, answer: Reply | Failed) -> str:
+def _reason(state: Progress, choices: Choices, row: int, answer: Reply | Failed | None) -> str:
     if row >= choices.give_up and isinstance(answer, Failed):
         return f"{row} requests failed one after the other, the last by {answer.cause}: {answer.message}".rstrip(": ")
     return choices.stop(state) if choices.stop is not None else ""

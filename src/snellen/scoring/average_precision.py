@@ -85,7 +85,9 @@ def point_ap(
     if not len(known):
         return _nothing(truth, limits)
     precision, recall = _BACKENDS[backend](truth, predicted, known, limits)
-    return AveragePrecision(truth.classes, limits, precision[..., -1], recall)
+    # the tools add 2e-16 to every denominator: a single detection that is right would have precision 1 - 2e-16
+    whole_again = np.where(precision[..., -1] > 1 - 1e-15, 1.0, precision[..., -1])
+    return AveragePrecision(truth.classes, limits, whole_again, recall)
 
 
 def _nothing(truth: BoxTable, limits: tuple[int, ...]) -> AveragePrecision:

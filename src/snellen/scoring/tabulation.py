@@ -16,7 +16,7 @@ from snellen.core.detections import Bool, BoxTable, Detections, Float, Int
 from snellen.core.errors import DataError, ShapeError
 from snellen.core.labels import ClassIndex
 from snellen.core.stages import Reading, Sample
-from snellen.core.tables import OUTCOMES, Column, Table, Tables
+from snellen.core.tables import DETECTIONS, OUTCOMES, Column, Table, Tables
 from snellen.scoring.matching import SLACK, matched
 from snellen.scoring.overlaps import Pairs, pairs_of
 
@@ -75,7 +75,7 @@ def tables_of(
         "best": np.concatenate([np.full(len(truth), np.nan), best])
     }  # fmt: skip
     outcomes = _outcomes(truth, about, instances)
-    return Tables(Table(outcomes), Table(instances), truth.classes)
+    return Tables(Table(outcomes), Table({name: instances[name] for name in DETECTIONS}), truth.classes)
 
 
 def _row(sample: Sample[Detections], reading: Reading[Detections]) -> dict[str, Any]:

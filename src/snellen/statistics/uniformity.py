@@ -15,17 +15,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from snellen.core.errors import ShapeError, SpecError
+from snellen.core.estimates import Float
 from snellen.statistics.hypotheses import Test, chi2_tail
+from snellen.statistics.intervals import normal_tail
 from snellen.statistics.resampling import blocks
 
 
 @dataclass(frozen=True)
 class Uniformity:
-    """Whether cells differ: both tests. excess: per cell, right answers beyond those expected, per answer."""
+    """Whether cells differ: both tests.
+
+    Per cell, excess: right answers beyond those expected, per answer; p: two-sided, by the normal approximation to the
+    permutations, not corrected for the number of cells, None where it cannot vary.
+    """
 
     permutation: Test
     chi_square: Test
     excess: Mapping[str, float]
+    p: Mapping[str, float | None]
 
 
 def uniformity(
@@ -52,15 +59,33 @@ def uniformity(
     seen = np.bincount(cell, weights=flags, minlength=len(names))
     observed = float(((seen - expected) ** 2 / per_cell).sum())
     mixed = _mixed(block, cell, own)
-    if not mixed.any():
-        permutation = Test(None, None, "permutation-within-object")
-    else:
-        drawn = _shuffled(flags[mixed], cell[mixed], block[mixed], len(names), draws, rng)
-        still = seen - np.bincount(cell[mixed], weights=flags[mixed], minlength=len(names)) - expected
-        extreme = ((drawn + still) ** 2 / per_cell).sum(axis=1) >= observed * (1 - 1e-12)
+    p: list[float | None] = [None] * len(names)
+    permutation = Test(None, None, "permutation-within-object")
+    if mixed.any():
+        still = seen - np.bincount(cell[mixed], weights=flags[mixed], minlength=len(names))
+        drawn = _shuffled(flags[mixed], cell[mixed], block[mixed], len(names), draws, rng) + still - expected
+        extreme = (drawn**2 / per_cell).sum(axis=1) >= observed * (1 - 1e-12)
         permutation = Test(observed, float((1 + extreme.sum()) / (1 + draws)), "permutation-within-object")
-    excess = {str(name): float(e) for name, e in zip(names, (seen - expected) / per_cell, strict=True)}
-    return Uniformity(permutation, chi_square(seen, per_cell), excess)
+        p = standardised_p(np.asarray(seen - expected), np.asarray(drawn))
+    excess = ((seen - expected) / per_cell).tolist()
+    labels = [str(name) for name in names]
+    return Uniformity(
+        permutation,
+        chi_square(seen, per_cell),
+        dict(zip(labels, excess, strict=True)),
+        dict(zip(labels, p, strict=True)),
+    )
+
+
+def standardised_p(seen: Float, drawn: Float) -> list[float | None]:
+    """Two-sided p of each of `seen` (k,) by the mean and standard deviation of its null draws (draws, k); None where
+    the draws do not vary.
+    """
+    spread = drawn.std(axis=0)
+    return [
+        2 * normal_tail(abs(float(value) - float(mean)) / float(sd)) if sd > 1e-12 else None
+        for value, mean, sd in zip(seen, drawn.mean(axis=0), spread, strict=True)
+    ]
 
 
 def chi_square(right: ArrayLike, answers: ArrayLike) -> Test:
@@ -95,7 +120,7 @@ def _shuffled(
     draws: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Right answers per cell after shuffling within blocks: (draws, cells)."""
+    """Right answers per cell after shuffling `flags` within blocks: (draws, cells)."""
     order = np.argsort(block, kind="stable")
     flags, cell, block = flags[order], cell[order], block[order]
     onto = np.zeros((len(cell), cells))

@@ -23,6 +23,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("report", "Runs as pages that work offline: figures, tables, maps, examples."),
     "stimuli": ("stimuli", "Exams: list, make, check; crops for image objects."),
     "power": ("power", "How many samples a result needs, or what so many samples can tell."),
+    "bench": ("bench", "Which model, with which prompt, on these pictures, at what cost, and how sure."),
+    "init": ("init", "Write a commented bench.yaml for a folder of labelled pictures."),
+    "probe": ("probe", "Which box notation a model really speaks."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

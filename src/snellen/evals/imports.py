@@ -13,6 +13,7 @@ from snellen.core.specs import Json, ModelSpec
 from snellen.core.stages import AnyTask, Key, Reply
 from snellen.datasets.load import load_data
 from snellen.datasets.predictions import read_predictions
+from snellen.evals.ratings import imported
 from snellen.evals.tasks import open_task
 from snellen.runs.manifest import Manifest, Selection
 from snellen.runs.selection import survey
@@ -73,19 +74,13 @@ def _civet(path: Path, *, reader: str = "auto") -> tuple[AnyTask, Iterator[tuple
     return task, replies_of(path), {}, 1
 
 
-def _ratings(path: Path, **options: Any) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
-    from snellen.evals.ratings import imported
-
-    return imported(path, **options)
-
-
 Import = Callable[..., tuple[AnyTask, Iterator[tuple[Key, Reply]], Mapping[str, Any], int]]
 
 IMPORTS: Mapping[str, Import] = {
     "coco": _predictions,
     "predictions": _predictions,
     "civet-results": _civet,
-    "ratings": _ratings,
+    "ratings": imported,
 }
 """Kind -> function (path, **options) -> task, replies, facts worth keeping, draws per sample."""
 

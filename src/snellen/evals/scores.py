@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from snellen.core.errors import IncompleteError
 from snellen.core.stages import AnyTask, Exchange, Failed, Key, Prompt, Reading, Reply, Sample
@@ -15,14 +15,27 @@ from snellen.evals.tasks import open_task
 from snellen.runs.store import Run
 
 
-def score(run: Run, *, intervals: bool = True, draws: int = 1000, seed: int = 0, incomplete: bool = False) -> Results:
+def score(
+    run: Run,
+    *,
+    intervals: bool = True,
+    draws: int = 1000,
+    seed: int = 0,
+    incomplete: bool = False,
+    failed: Literal["block", "count"] = "block",
+) -> Results:
     """Scores all replies of `run`, writes its derived tables and `results.json`, and returns the results.
 
     IncompleteError where requests failed or were never made, unless `incomplete`: then only samples with all their
-    answers count, and the results say how many those are.
+    answers count, and the results say how many those are; or `failed="count"`: then a failed request is a reply from
+    which nothing can be read (the paper's oversize requests, PROTOCOLS section 2).
     """
     task = open_task(run.manifest.task)
-    tables, missing = tabulate(task, run.answers(), draws=run.manifest.draws, selection=run.selected())
+    answers: Mapping[Key, Reply | Failed] = run.answers()
+    if failed == "count":
+        answers = _FailuresAsReplies(answers)
+    ragged = run.manifest.kind == "import"
+    tables, missing = tabulate(task, answers, draws=run.manifest.draws, selection=run.selected(), ragged=ragged)
     if missing and not incomplete:
         some = ", ".join(repr(key.sample) for key in missing[:3])
         raise IncompleteError(
@@ -38,17 +51,36 @@ def score(run: Run, *, intervals: bool = True, draws: int = 1000, seed: int = 0,
     return results
 
 
+class _FailuresAsReplies(Mapping[Key, Reply | Failed]):
+    """The answers, a failure read as an empty reply that was cut."""
+
+    def __init__(self, answers: Mapping[Key, Reply | Failed]) -> None:
+        self._answers = answers
+
+    def __getitem__(self, key: Key) -> Reply | Failed:
+        found = self._answers[key]
+        return Reply(finish="length") if isinstance(found, Failed) else found
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
 def tabulate(
     task: AnyTask,
     replies: Mapping[Key, Reply | Failed],
     *,
     draws: int = 1,
     selection: frozenset[str] | None = None,
+    ragged: bool = False,
 ) -> tuple[Tables, list[Key]]:
     """The derived tables of all samples whose every call was answered, and the keys that were not.
 
     With several draws, each draw is an observation of its own (attribute `draw`; the cluster stays the sample's),
-    unless the task reads all draws together (`Task.votes`). `selection` keeps the samples with these ids.
+    unless the task reads all draws together (`Task.votes`). `selection` keeps the samples with these ids. `ragged`: not
+    every sample has all draws (imported ratings), only one without any is missing.
     """
     missing: list[Key] = []
 
@@ -60,12 +92,19 @@ def tabulate(
             groups = [[p.drawn(d) for p in prompts] for d in range(draws)]
             if task.votes:
                 groups = [[prompt for group in groups for prompt in group]]
-            for draw, group in enumerate(groups):
+            if ragged and len(groups) > 1:
+                groups = [group for group in groups if _exchanges(group, replies)] or groups[:1]
+            for group in groups:
                 exchanges = _exchanges(group, replies)
+                draw = group[0].key.draw if group else 0
                 if len(exchanges) < len(group):
                     missing.extend(p.key for p in group if not isinstance(replies.get(p.key), Reply))
                     continue
-                seen = sample if len(groups) == 1 else replace(sample, attributes={**sample.attributes, "draw": draw})
+                seen = (
+                    sample
+                    if draws == 1 or task.votes
+                    else replace(sample, attributes={**sample.attributes, "draw": draw})
+                )
                 yield seen, _read(task, seen, exchanges)
 
     return task.tabulate(pairs()), missing

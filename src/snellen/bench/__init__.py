@@ -1,0 +1,1 @@
+"""The bench: data, models, regimes, a budget -> resumable runs and one decision."""

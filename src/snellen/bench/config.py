@@ -1,0 +1,123 @@
+"""`bench.yaml`: what is compared on what, and how far one may go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from snellen.core.errors import DataError, SpecError
+from snellen.datasets.classfile import read_yaml
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataEntry(_Strict):
+    """A folder of labelled pictures, or an exam. `category` groups data sets (RF100-VL's super-categories)."""
+
+    path: str | None = None
+    exam: str | None = None
+    split: str | None = "test"
+    format: str | None = None
+    category: str | None = None
+    cluster: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_of(self) -> DataEntry:
+        if (self.path is None) == (self.exam is None):
+            raise ValueError("a data entry has a path or an exam")
+        return self
+
+
+class ModelEntry(_Strict):
+    """A model that is asked, or one whose predictions are there already.
+
+    predictions: data set -> file. notation: how it writes boxes (default: as the prompt prescribes). parameters,
+    released: what the figures of score against size and age use. price: USD per million tokens (in, out).
+    """
+
+    model: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    predictions: dict[str, str] | None = None
+    format: str | None = None
+    notation: str | None = None
+    prompt: str | None = None
+    parameters: float | None = Field(default=None, gt=0)
+    released: str | None = None
+    price: tuple[float, float] | None = None
+    seconds_per_image: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one_of(self) -> ModelEntry:
+        if (self.model is None) == (self.predictions is None):
+            raise ValueError("a model entry has a model or predictions")
+        return self
+
+
+class Bench(_Strict):
+    """The whole file."""
+
+    data: dict[str, DataEntry] = Field(min_length=1)
+    models: dict[str, ModelEntry] = Field(min_length=1)
+    regimes: dict[str, dict[str, Any]] = {"zero-shot": {}}
+    metric: str | None = None
+    higher_is_better: bool = True
+    sample: int | None = Field(default=None, ge=1)
+    seed: int = 0
+    seeds: tuple[int, ...] = (0,)
+    budget: float | None = Field(default=None, ge=0)
+    bootstrap: int = Field(default=1000, ge=100)
+    probe: bool = True
+    failed: Literal["block", "count"] = "block"
+
+    @field_validator("seeds")
+    @classmethod
+    def _some(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if not value or len(set(value)) != len(value):
+            raise ValueError("seeds are one or more different numbers")
+        return value
+
+    @field_validator("data", "models", "regimes")
+    @classmethod
+    def _names(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if not name or "/" in name or name.startswith("."):
+                raise ValueError(f"names become folders: no slash and no leading point, got {name!r}")
+        return value
+
+
+def read_bench(path: Path) -> Bench:
+    """The bench file at `path`, its relative paths resolved beside it. DataError names the entry and what is wrong."""
+    whole = read_yaml(path)
+    if not isinstance(whole, dict):
+        raise DataError(f"a bench file is a mapping with data and models: {path}")
+    try:
+        bench = Bench.model_validate(whole)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg'].removeprefix('Value error, ')}"
+            for fault in error.errors()
+        )
+        raise DataError(f"{faults}: {path}") from error
+    return _resolved(bench, path.parent)
+
+
+def _resolved(bench: Bench, folder: Path) -> Bench:
+    data = {
+        name: entry if entry.path is None else entry.model_copy(update={"path": str(folder / entry.path)})
+        for name, entry in bench.data.items()
+    }
+    models = {}
+    for name, entry in bench.models.items():
+        if entry.predictions is not None:
+            unknown = set(entry.predictions) - set(bench.data)
+            if unknown:
+                raise SpecError(f"models.{name}.predictions: no data set is called {', '.join(sorted(unknown))}")
+            files = {key: str(folder / file) for key, file in entry.predictions.items()}
+            entry = entry.model_copy(update={"predictions": files})
+        models[name] = entry
+    return bench.model_copy(update={"data": data, "models": models})

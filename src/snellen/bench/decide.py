@@ -1,0 +1,280 @@
+"""The decision: who is best, by how much, at what cost, and where these pictures cannot tell.
+
+Per data set, every two entries are compared on the same pictures under the same resamples; p values are Holm's over
+all pairs of the table, so that choosing the best afterwards costs nothing. Over several data sets the score is the
+unweighted mean (PROTOCOLS section 2); data sets are independent, so that the squared standard errors of paired
+differences add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from snellen.core.estimates import Estimate, Measure
+from snellen.evals.averaged import Averaged
+from snellen.evals.comparison import Scored, check_guard
+from snellen.evals.measures import measure_of
+from snellen.statistics.hypotheses import holm_adjusted
+from snellen.statistics.intervals import bootstrap, normal_quantile, normal_tail
+from snellen.statistics.paired import Difference, difference, smallest_gap
+
+HEADLINE = ("ap", "f1")
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model under a regime on one data set: its scored runs, one per seed."""
+
+    name: str
+    data: str
+    runs: tuple[Scored, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the decision table. gap: this minus the best, paired. verdict: best | worse | not distinguishable."""
+
+    name: str
+    score: Estimate
+    gap: Difference | None
+    p_holm: float | None
+    verdict: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[float, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain."""
+        return {
+            "name": self.name,
+            "score": self.score.to_json(),
+            "gap": None if self.gap is None else {**self.gap.to_json(), "p_holm": self.p_holm},
+            "verdict": self.verdict,
+            "seeds": list(self.seeds),
+            **self.facts,
+        }
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The table of one data set (or of all together), best first, and what it says in a sentence."""
+
+    data: str
+    metric: str
+    rows: tuple[Row, ...]
+    sentence: str
+    smallest_gap: float | None
+    refused: Mapping[str, str] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain."""
+        return {
+            "data": self.data,
+            "metric": self.metric,
+            "sentence": self.sentence,
+            "smallest_gap": self.smallest_gap,
+            "rows": [row.to_json() for row in self.rows],
+            "refused": dict(self.refused),
+        }
+
+
+def decide(
+    data: str, entries: Sequence[Entry], *, metric: str | None = None, higher: bool = True, draws: int = 1000,
+    seed: int = 0,
+) -> Decision:  # fmt: skip
+    """The decision on one data set. Entries that must not be compared with the others are refused, with the reason."""
+    kept, refused = _comparable(entries)
+    measures = {entry.name: measure_of_entry(entry) for entry in kept}
+    chosen = metric or headline(kept, measures)
+    clusters = kept[0].runs[0].tables.outcomes["cluster"]
+    scores = {
+        name: bootstrap(m, clusters, draws=draws, rng=np.random.default_rng(seed))[chosen]
+        for name, m in measures.items()
+    }
+    pairs: dict[tuple[str, str], Difference] = {}
+    for a, b in combinations(measures, 2):
+        rng = np.random.default_rng(seed)
+        pairs[a, b] = difference(
+            _only(measures[a], chosen), _only(measures[b], chosen), clusters, draws=draws, rng=rng
+        )[chosen]
+    return table(data, chosen, kept, scores, pairs, higher=higher, refused=refused)
+
+
+def table(
+    data: str,
+    metric: str,
+    entries: Sequence[Entry],
+    scores: Mapping[str, Estimate],
+    pairs: Mapping[tuple[str, str], Difference],
+    *,
+    higher: bool = True,
+    refused: Mapping[str, str] | None = None,
+) -> Decision:
+    """Ranks the entries and says what the pairwise tests allow to say."""
+    sign = 1.0 if higher else -1.0
+    value = {e.name: scores[e.name].value if scores[e.name].value is not None else -math.inf * sign for e in entries}
+    order = sorted(entries, key=lambda entry: -sign * float(value[entry.name] or 0.0))
+    adjusted = dict(zip(pairs, holm_adjusted([pair.p for pair in pairs.values()]), strict=True))
+    best = order[0]
+    rows = []
+    for entry in order:
+        gap, p = _gap(best.name, entry.name, pairs, adjusted)
+        verdict = "best" if entry is best else "worse" if p is not None and p < ALPHA else "not distinguishable"
+        seeds = tuple(float(run.results.metrics[metric].value or 0.0) for run in entry.runs)
+        rows.append(Row(entry.name, scores[entry.name], gap, p, verdict, entry.facts, seeds))
+    ties = [row.name for row in rows if row.verdict == "not distinguishable"]
+    gaps = [row.gap.gap for row in rows if row.gap is not None and row.gap.gap is not None]
+    smallest = min(gaps) if gaps else None
+    return Decision(data, metric, tuple(rows), sentence(rows, ties, metric, smallest), smallest, refused or {}, pairs)
+
+
+def sentence(rows: Sequence[Row], ties: Sequence[str], metric: str, smallest: float | None) -> str:
+    """The decision in words."""
+    best = rows[0]
+    score = f"{metric} {_number(best.score.value)}"
+    if best.score.low is not None:
+        score += f" [{_number(best.score.low)}, {_number(best.score.high)}]"
+    if len(rows) == 1:
+        return f"{best.name}: {score}. Nothing to compare it with."
+    hint = "" if smallest is None else f" The smallest gap that these samples can show is about {smallest:.3f}."
+    if ties:
+        others = ", ".join(ties)
+        return f"{best.name} has the highest {score}, but these data cannot tell it from {others}.{hint}"
+    second = rows[1]
+    lead = second.gap.difference if second.gap is not None else None
+    if lead is None or lead.value is None:
+        return f"{best.name} is best: {score}."
+    low, high = sorted((abs(lead.low or 0.0), abs(lead.high or 0.0)))
+    return f"{best.name} is best: {score}, {abs(lead.value):.3f} ({low:.3f} to {high:.3f}) ahead of {second.name}."
+
+
+def overall(decisions: Sequence[Decision], entries: Mapping[str, Sequence[Entry]], *, higher: bool = True) -> Decision:
+    """All data sets together: unweighted means of scores and of paired differences. Needs one metric throughout."""
+    names = [row.name for row in decisions[0].rows if all(any(r.name == row.name for r in d.rows) for d in decisions)]
+    scores: dict[str, Estimate] = {}
+    for name in names:
+        found = [next(row.score for row in d.rows if row.name == name) for d in decisions]
+        scores[name] = mean_estimate(found)
+    pairs = {}
+    for a, b in combinations(names, 2):
+        pairs[a, b] = mean_difference([_oriented(d.pairs, a, b) for d in decisions])
+    kept = [Entry(name, "all", _runs(entries, name), {}) for name in names]
+    left = {row.name for d in decisions for row in d.rows} - set(names)
+    refused = dict.fromkeys(sorted(left), "not scored on every data set")
+    return table("all", decisions[0].metric, kept, scores, pairs, higher=higher, refused=refused)
+
+
+def mean_estimate(found: Sequence[Estimate]) -> Estimate:
+    """Unweighted mean of independent estimates; an undefined one counts 0 (a data set without predictions scores 0)."""
+    values = [estimate.value or 0.0 for estimate in found]
+    z = normal_quantile(0.975)
+    errors = [0.0 if e.low is None or e.high is None else (e.high - e.low) / (2 * z) for e in found]
+    mean, error = float(np.mean(values)), math.sqrt(sum(e * e for e in errors)) / len(found)
+    return Estimate(mean, mean - z * error, mean + z * error, len(found), "mean-of-datasets")
+
+
+def mean_difference(found: Sequence[Difference]) -> Difference:
+    """Unweighted mean of independent paired differences."""
+    values = [pair.difference.value or 0.0 for pair in found]
+    error = math.sqrt(sum((pair.error or 0.0) ** 2 for pair in found)) / len(found)
+    mean, z = float(np.mean(values)), normal_quantile(0.975)
+    p = None if error == 0 else 2 * normal_tail(abs(mean) / error)
+    a = float(np.mean([pair.a or 0.0 for pair in found]))
+    b = float(np.mean([pair.b or 0.0 for pair in found]))
+    interval = Estimate(mean, mean - z * error, mean + z * error, len(found), "mean-of-datasets")
+    return Difference(a, b, interval, p, "normal", error=error, gap=smallest_gap(error) if error else None)
+
+
+def measure_of_entry(entry: Entry) -> Measure:
+    """The metrics of an entry: the mean over its seeds, on the same samples."""
+    parts = [measure_of(run.tables, run.results.options) for run in entry.runs]
+    return parts[0] if len(parts) == 1 else Averaged(parts)
+
+
+def headline(entries: Sequence[Entry], measures: Mapping[str, Measure]) -> str:
+    """accuracy for exams; AP where every entry has confidences, else F1 (AP without them is no ranking)."""
+    names = set.intersection(*(set(measure.names) for measure in measures.values()))
+    if "accuracy" in names:
+        return "accuracy"
+    scored = all(
+        run.results.facts.get("score_source", "model") not in {"constant", None} for e in entries for run in e.runs
+    )
+    return "ap" if scored and "ap" in names else "f1"
+
+
+def _comparable(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
+    """The entries that agree with the first of the largest group, and why the others do not."""
+    from snellen.core.errors import GuardError
+
+    groups: list[list[Entry]] = []
+    reasons: dict[str, str] = {}
+    for entry in entries:
+        for group in groups:
+            try:
+                for run in entry.runs:
+                    check_guard(group[0].runs[0].results, run.results)
+            except GuardError as error:
+                reasons[entry.name] = str(error)
+                continue
+            group.append(entry)
+            break
+        else:
+            groups.append([entry])
+    kept = max(groups, key=len)
+    return kept, {e.name: reasons.get(e.name, "differs from the others") for g in groups if g is not kept for e in g}
+
+
+def _gap(
+    best: str, name: str, pairs: Mapping[tuple[str, str], Difference], adjusted: Mapping[tuple[str, str], float | None]
+) -> tuple[Difference | None, float | None]:
+    if name == best:
+        return None, None
+    key = (best, name) if (best, name) in pairs else (name, best)
+    return _oriented(pairs, best, name), adjusted[key]
+
+
+def _oriented(pairs: Mapping[tuple[str, str], Difference], a: str, b: str) -> Difference:
+    """B minus A, whichever way round it was computed."""
+    if (a, b) in pairs:
+        return pairs[a, b]
+    found = pairs[b, a]
+    d = found.difference
+    turned = Estimate(
+        None if d.value is None else -d.value,
+        None if d.high is None else -d.high,
+        None if d.low is None else -d.low,
+        d.n,
+        d.method,
+    )
+    return Difference(found.b, found.a, turned, found.p, found.test, found.p_holm, found.error, found.gap)
+
+
+class _Named:
+    def __init__(self, inner: Measure, name: str) -> None:
+        self.names = (name,)
+        self._inner = inner
+        ratios = getattr(inner, "ratios", {})
+        self.ratios = {name: ratios[name]} if name in ratios else {}
+
+    def __call__(self, weights: Any) -> Any:
+        return {self.names[0]: self._inner(weights)[self.names[0]]}
+
+
+def _only(measure: Measure, name: str) -> Measure:
+    return _Named(measure, name)
+
+
+def _runs(entries: Mapping[str, Sequence[Entry]], name: str) -> tuple[Scored, ...]:
+    return next(entry.runs for each in entries.values() for entry in each if entry.name == name)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

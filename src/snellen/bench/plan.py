@@ -1,0 +1,110 @@
+"""What a bench will do: the jobs, their folders, requests and price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snellen.bench.config import Bench, DataEntry, ModelEntry
+from snellen.core.specs import Json, ModelSpec
+from snellen.evals.tasks import open_task
+from snellen.models.named import resolve
+from snellen.runs.cost import Plan
+from snellen.runs.cost import plan as plan_cost
+from snellen.runs.manifest import Selection
+from snellen.runs.selection import survey
+
+IMPORTED = "imported"
+"""The regime of predictions that are there already."""
+EXAM = "exam"
+"""The regime of an exam: exams have their own instruction."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a model under a regime on a data set, with one seed."""
+
+    data: str
+    model: str
+    regime: str
+    seed: int
+    task: Mapping[str, Json]
+    spec: ModelSpec | None = None
+    predictions: Path | None = None
+    format: str | None = None
+
+    @property
+    def name(self) -> str:
+        """`data/model/regime/seed-0`, also its folder among the runs."""
+        return f"{self.data}/{self.model}/{self.regime}/seed-{self.seed}"
+
+
+def jobs_of(bench: Bench, *, models_file: Path = Path("models.yaml")) -> list[Job]:
+    """All jobs, data set by data set, so that an early end leaves whole data sets."""
+    return [
+        job
+        for data_name, data in bench.data.items()
+        for model_name, model in bench.models.items()
+        for job in _jobs(bench, data_name, data, model_name, model, models_file)
+    ]
+
+
+def _jobs(
+    bench: Bench, data_name: str, data: DataEntry, model_name: str, model: ModelEntry, models_file: Path
+) -> list[Job]:
+    if model.predictions is not None:
+        if data_name not in model.predictions:
+            return []
+        task = _detection(data, model, {})
+        file = Path(model.predictions[data_name])
+        return [Job(data_name, model_name, IMPORTED, 0, task, predictions=file, format=model.format)]
+    spec = _spec(model, models_file)
+    if data.exam is not None:
+        exam: dict[str, Json] = {"task": data.exam, **data.options}
+        return [Job(data_name, model_name, EXAM, seed, exam, with_seed(spec, seed)) for seed in _seeds(bench, spec, {})]
+    return [
+        Job(data_name, model_name, regime, seed, _detection(data, model, _seeded(options, seed)), with_seed(spec, seed))
+        for regime, options in bench.regimes.items()
+        for seed in _seeds(bench, spec, options)
+    ]
+
+
+def _detection(data: DataEntry, model: ModelEntry, regime: Mapping[str, Any]) -> dict[str, Json]:
+    task: dict[str, Json] = {"task": "detect", "data": data.path}
+    given = {"split": data.split, "format": data.format, "cluster": data.cluster, **data.options}
+    given |= {"notation": model.notation, "prompt": model.prompt, **regime}
+    return task | {name: value for name, value in given.items() if value is not None}
+
+
+def _spec(model: ModelEntry, models_file: Path) -> ModelSpec:
+    spec = resolve(str(model.model), [], file=models_file)
+    price = {"price": list(model.price)} if model.price is not None and spec.provider == "openai" else {}
+    return ModelSpec(spec.provider, spec.name, {**spec.options, **model.options, **price})
+
+
+def _seeds(bench: Bench, spec: ModelSpec, options: Mapping[str, Any]) -> tuple[int, ...]:
+    """Several seeds only where something is drawn: examples, or a model above temperature 0."""
+    drawn = "few-shot" in str(options.get("regime", "")) or bool(spec.options.get("temperature"))
+    return bench.seeds if drawn else bench.seeds[:1]
+
+
+def _seeded(options: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    return {**options, **({"shots_seed": seed} if "few-shot" in str(options.get("regime", "")) else {})}
+
+
+def with_seed(spec: ModelSpec, seed: int) -> ModelSpec:
+    """The model with its sampling seed, where it samples."""
+    if not spec.options.get("temperature"):
+        return spec
+    return ModelSpec(spec.provider, spec.name, {**spec.options, "seed": seed})
+
+
+def price(bench: Bench, job: Job) -> Plan | None:
+    """Requests, tokens and money of one job, from its prompts; None for predictions that are there already."""
+    if job.spec is None:
+        return None
+    task = open_task(job.task)
+    found = survey(task, Selection(sample=bench.sample, seed=bench.seed if bench.sample else 0))
+    return plan_cost(task, job.spec, ids=found.ids, requests=found.requests)

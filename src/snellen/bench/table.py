@@ -1,0 +1,123 @@
+"""From scored runs to the decision: entries, what they cost, the decisions of each data set and of all together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from snellen.bench.config import Bench, ModelEntry
+from snellen.bench.decide import Decision, Entry, decide, overall
+from snellen.bench.execute import Done, usage_of
+from snellen.core.stages import Reply
+from snellen.evals.comparison import scored
+from snellen.runs import cost
+from snellen.runs.store import Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a bench found: a decision per data set, one over all (where there are several), and what is missing."""
+
+    decisions: tuple[Decision, ...]
+    overall: Decision | None
+    missing: Mapping[str, str]
+    variance: Mapping[str, Mapping[str, float | None]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain."""
+        return {
+            "overall": None if self.overall is None else self.overall.to_json(),
+            "data": {decision.data: decision.to_json() for decision in self.decisions},
+            "missing": dict(self.missing),
+            "variance": {name: dict(found) for name, found in self.variance.items()},
+        }
+
+
+def conclude(bench: Bench, finished: Sequence[Done]) -> Outcome:
+    """The decisions of a carried-out bench."""
+    entries = entries_of(bench, finished)
+    decisions = tuple(
+        decide(data, each, metric=bench.metric, higher=bench.higher_is_better, draws=bench.bootstrap, seed=bench.seed)
+        for data, each in entries.items()
+        if each
+    )
+    together = None
+    if len(decisions) > 1 and len({decision.metric for decision in decisions}) == 1:
+        together = overall(decisions, entries, higher=bench.higher_is_better)
+    missing = {d.job.name: f"{d.state}: {d.reason}" for d in finished if d.state != "done"}
+    return Outcome(decisions, together, missing, variances(decisions))
+
+
+def entries_of(bench: Bench, finished: Sequence[Done]) -> dict[str, list[Entry]]:
+    """Data set -> entries, one per model and regime, with a run per seed; only what was scored."""
+    runs: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
+    for done in finished:
+        if done.state == "done" and done.run is not None:
+            runs[done.job.data, done.job.model, done.job.regime].append(done.run)
+    several = len({regime for _, _, regime in runs}) > 1
+    entries: dict[str, list[Entry]] = {name: [] for name in bench.data}
+    for (data, model, regime), found in runs.items():
+        name = f"{model} ({regime})" if several and regime not in {"imported", "exam"} else model
+        facts = {"model": model, "regime": regime, **costs(found, bench.models[model])}
+        entries[data].append(Entry(name, data, tuple(scored(run) for run in found), facts))
+    return entries
+
+
+def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
+    """Cost and seconds per 1,000 pictures, tokens, unreadable replies, of one entry's runs together.
+
+    Seconds are the sum of the requests' latencies over the number of samples: what one worker would need.
+    """
+    samples = sum(run.manifest.samples for run in runs)
+    seconds: list[float] = []
+    for run in runs:
+        seconds += [a.seconds for _, a in run.replies() if isinstance(a, Reply) and a.seconds is not None]
+    usage = [usage_of(run) for run in runs]
+    price = cost.price_of(runs[0].manifest.model_spec) if runs[0].manifest.kind == "run" else None
+    dollars = None if price is None else sum(price.of(each) for each in usage)
+    status = _statuses(runs)
+    unreadable = sum(n for name, n in status.items() if name != "ok")
+    per_image = entry.seconds_per_image
+    if per_image is None and seconds and samples:
+        per_image = float(np.sum(seconds)) / samples
+    return {
+        "samples": samples,
+        "dollars_per_1000": None if dollars is None or not samples else 1000 * dollars / samples,
+        "seconds_per_1000": None if per_image is None else 1000 * per_image,
+        "input_tokens": sum(each.input_tokens for each in usage),
+        "output_tokens": sum(each.output_tokens for each in usage),
+        "unreadable": unreadable,
+        "status": status,
+        "parameters": entry.parameters,
+        "released": entry.released,
+    }
+
+
+def _statuses(runs: Sequence[Run]) -> dict[str, int]:
+    total: dict[str, int] = defaultdict(int)
+    for run in runs:
+        for name, count in run.results()["facts"].get("status", {}).items():
+            total[name] += int(count)
+    return dict(total)
+
+
+def variances(decisions: Sequence[Decision]) -> dict[str, dict[str, float | None]]:
+    """Both variances over seeds, ddof=1 (PROTOCOLS section 2): sd over seeds of the mean over data sets, and the mean
+    over data sets of the sd over seeds. Only of entries with several seeds on every data set.
+    """
+    found: dict[str, dict[str, float | None]] = {}
+    names = {row.name for decision in decisions for row in decision.rows}
+    for name in sorted(names):
+        seeds = [row.seeds for decision in decisions for row in decision.rows if row.name == name]
+        if len(seeds) != len(decisions) or len({len(s) for s in seeds}) != 1 or len(seeds[0]) < 2:
+            continue
+        table = np.array(seeds)
+        found[name] = {
+            "sd_of_mean": float(table.mean(axis=0).std(ddof=1)),
+            "mean_of_sd": float(table.std(axis=1, ddof=1).mean()),
+        }
+    return found

@@ -1,0 +1,85 @@
+"""`snellen init`: a commented bench.yaml for a folder of labelled pictures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False)
+
+TEXT = """\
+# What is compared on what. Run it:  snellen bench {file}
+# Look first, nothing is asked:      snellen bench {file} --dry-run
+
+data:
+  {name}:
+    path: {path}          # {images:,} pictures, {boxes:,} boxes, {classes} classes in the part {split}
+    split: {split}
+
+models:
+  # A model behind any OpenAI-compatible server; the key is read from the environment (OPENAI_API_KEY, or key_env).
+  my-vlm:
+    model: openai/my-vlm
+    options: {{base_url: "http://localhost:8000/v1", concurrency: 8}}
+    prompt: qwen3-vl      # the wording, and with it the notation of boxes: snellen list notations
+    # price: [0.2, 0.6]   # USD per million tokens in, out; needed for a budget where the price is not known
+  # A detector whose predictions are there already (COCO results, ultralytics predictions.json, YOLO txt, ...).
+  # my-detector:
+  #   predictions: {{{name}: predictions.json}}
+  # What chance gives: the floor of every table.
+  chance:
+    model: random
+
+regimes:                  # ways of asking; every model that is asked runs under each
+  zero-shot: {{}}
+{few}{knowledge}
+# metric: f1              # default: ap where every model gives confidences, else f1
+# sample: 300             # so many pictures of each part, drawn with the seed
+# seeds: [0, 1]           # several draws of the few-shot examples
+# budget: 5.00            # USD for everything together; the bench stops cleanly there and goes on later
+"""
+
+
+@app.command(no_args_is_help=True)
+def init(
+    data: Annotated[Path, typer.Argument(help="A folder of labelled pictures.", show_default=False)],
+    split: Annotated[str, typer.Option(help="The part to test on.")] = "test",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file to write.", show_default="standard output")
+    ] = None,
+) -> None:
+    """Reads the folder and writes a bench file that fits it, with what else could be said as comments.
+
+    Example:  snellen init my_data/ > bench.yaml
+    """
+    from snellen.core.errors import SpecError
+    from snellen.datasets.load import load_data, parts_of
+
+    names = [part.name for part in parts_of(data, split="all")]
+    chosen = split if split in names or len(names) > 1 else names[0]
+    found = load_data(data, split=chosen)
+    train = "train" in names and chosen != "train"
+    rules = found.class_file is not None and all(entry.rules for entry in found.class_file.entries)
+    text = TEXT.format(
+        file=out or "bench.yaml",
+        name=data.resolve().name.replace(" ", "-"),
+        path=data if out is None else data.resolve(),
+        split=chosen,
+        images=len(found),
+        boxes=len(found.truth),
+        classes=len(found.classes),
+        few="  few-shot: {regime: few-shot, shots: 2}\n" if train else "  # few-shot: needs a part `train`\n",
+        knowledge="  knowledge: {regime: knowledge}\n"
+        if rules
+        else "  # knowledge: needs rules of classes in classes.yaml\n",
+    )
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    if out.exists():
+        raise SpecError(f"there is such a file already: {out}")
+    out.write_text(text, encoding="utf-8")
+    sys.stderr.write(f"{out}: edit the models, then  snellen bench {out}\n")

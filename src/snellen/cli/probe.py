@@ -1,0 +1,69 @@
+"""`snellen probe`: which box notation a model really speaks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(no_args_is_help=True)
+def probe(
+    model: Annotated[str, typer.Argument(help="provider/name, or @name from models.yaml.", show_default=False)],
+    model_option: Annotated[
+        list[str] | None, typer.Option("-M", help="An option of the model, key=value.", show_default=False)
+    ] = None,
+    prompt: Annotated[str, typer.Option(help="The wording that asks for boxes.")] = "qwen3-vl",
+    notation: Annotated[
+        str | None, typer.Option(help="The notation to check.", show_default="as the prompt prescribes")
+    ] = None,
+    on: Annotated[
+        Path | None, typer.Option(help="Labelled pictures to ask about instead of coloured shapes.", show_default=False)
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="The part of --on (never the one that is tested).")] = "train",
+    scenes: Annotated[int, typer.Option(help="How many scenes.", min=4)] = 36,
+    models: Annotated[Path, typer.Option(help="The YAML file in which @names stand.")] = Path("models.yaml"),
+    json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Asks about scenes whose boxes are known, and says which notation (order, scale, frame) explains the replies.
+
+    Exit code 6 where the replies contradict the notation that is declared.
+
+    Examples:
+
+      snellen probe openai/my-vlm -M base_url=http://localhost:8000/v1
+
+      snellen probe @mine --prompt wade --on my_data/
+    """
+    from snellen.models.named import resolve
+    from snellen.models.table import build
+    from snellen.probing.contradiction import probe as ask
+    from snellen.probing.scenes import CLASSES, probe_scenes
+
+    asked, classes = probe_scenes(scenes), CLASSES
+    if on is not None:
+        from snellen.datasets.load import load_data
+
+        data = load_data(on, split=split)
+        asked = tuple(sample for sample in data.samples() if len(sample.truth))[:scenes]
+        classes = data.classes
+    found = ask(
+        build(resolve(model, model_option or [], file=models)), prompt=prompt, notation=notation, samples=asked,
+        classes=classes,
+    )  # fmt: skip
+    if found is None:
+        typer.echo(json.dumps(None) if json_ else f"{model} replies with detections: it has no notation")
+        return
+    if json_:
+        typer.echo(json.dumps(found.to_json()))
+    else:
+        typer.echo(found.reason)
+        for name, value in found.to_json()["agreement"].items():
+            typer.echo(f"  {value:.3f}  {name}")
+        typer.echo(f"{found.answered} of {found.answered + found.failed} replies, {found.finding.boxes} boxes")
+    if found.contradicted:
+        raise typer.Exit(6)

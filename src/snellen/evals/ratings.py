@@ -1,0 +1,68 @@
+"""Humans as models: what people answered, from a CSV of ratings, on an exam's own stimuli or on the file's targets.
+
+A person is a model whose replies are a file; a rater is a draw. PROTOCOLS section 1, Humans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.core.errors import DataError, SpecError
+from snellen.core.specs import Json
+from snellen.core.stages import AnyTask, Choice, Exchange, Key, Prompt, Reading, Reply, Sample, Task, Turn
+from snellen.datasets.ratings import Ratings, read_ratings
+from snellen.parsing.choice import read_choice
+from snellen.scoring.choice import tabulate
+
+
+def task(
+    setting: str = "", *, file: str, exam: str | None = None, exam_options: Mapping[str, Any] | None = None
+) -> Task[Choice, str]:
+    """The questions that were rated: the exam's (`exam`, with its options), else those that the file itself names."""
+    if setting:
+        raise SpecError(f"the task ratings has no setting, got {setting!r}")
+    spec: dict[str, Json] = {"task": "ratings", "file": file}
+    if exam is None:
+        samples = read_ratings(Path(file)).truths()
+        return Task(spec, samples, _prompts, _read, tabulate)
+    base = _exam(exam, exam_options or {})
+    rated = set(read_ratings(Path(file), known={sample.id for sample in base.samples}).samples)
+    chosen = [sample for sample in base.samples if sample.id in rated]
+    spec |= {"exam": exam, "exam_options": dict(exam_options or {})}
+    return Task(spec, chosen, base.prompts, base.read, base.tabulate)
+
+
+def imported(
+    path: Path, *, truth: str | None = None, **options: Any
+) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+    """The ratings of a file as a task and its replies, what is worth keeping of the import, and draws per sample."""
+    found: Ratings = read_ratings(path)
+    made = task(file=str(path), exam=truth, exam_options=options or None)
+    facts: dict[str, Json] = {
+        "raters": len(found.raters),
+        "ratings": len(found.ratings),
+        "empty": len(found.empty),
+        "complete": found.complete,
+    }
+    return made, found.replies(), facts, found.draws
+
+
+def _exam(name: str, options: Mapping[str, Any]) -> AnyTask:
+    from snellen.evals import civet
+
+    family, _, setting = name.partition("/")
+    if family != "civet":
+        raise DataError(f"ratings belong to an exam (civet/...) or name their own targets, got {name!r}")
+    return civet.task(setting, **options)
+
+
+def _prompts(sample: Sample[Choice]) -> Sequence[Prompt]:
+    question = (sample.truth.question,) if sample.truth.question else ()
+    return (Prompt(Key(sample.id), (Turn("user", question),), wants="choice", labels=sample.truth.options),)
+
+
+def _read(sample: Sample[Choice], exchanges: Sequence[Exchange]) -> Reading[str]:
+    options = sample.truth.options or (sample.truth.target,)
+    return read_choice(exchanges[0].reply.text, options)

@@ -1,0 +1,189 @@
+"""The bench's report: it opens with the decision; the runs' own pages follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from snellen.bench.config import Bench
+from snellen.bench.decide import Decision, Row
+from snellen.bench.execute import Done
+from snellen.bench.table import Outcome
+from snellen.core.estimates import Estimate
+from snellen.core.specs import Json
+from snellen.report.blocks import Block, Findings, Section, Text
+from snellen.report.blocks import Row as Figures
+from snellen.report.figures import SERIES, Figure, figure
+from snellen.report.grids import Cell, Column, Grid
+from snellen.report.pages import report
+
+VERDICTS = {
+    "best": "highest score",
+    "worse": "worse (p < .05 after Holm)",
+    "not distinguishable": "cannot be told from the best",
+}
+
+
+def bench_report(bench: Bench, done: Sequence[Done], outcome: Outcome, out: Path) -> Path:
+    """Writes the report of a bench and returns the page's path."""
+    runs = [each.run for each in done if each.state == "done" and each.run is not None]
+    return report(runs, out, opening=(decision_section(bench, outcome), *probe_sections(done)))
+
+
+def decision_section(bench: Bench, outcome: Outcome) -> Section:
+    """The first thing on the page: sentences, tables, cost against score, what is missing and why."""
+    every = [*([outcome.overall] if outcome.overall is not None else []), *outcome.decisions]
+    blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence,)) for d in every))]
+    for decision in every:
+        blocks.append(table(decision))
+        figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
+        if figures:
+            blocks.append(Figures(tuple(figures), 420))
+    if len(outcome.decisions) > 1:
+        blocks.append(by_data(outcome))
+    if outcome.variance:
+        blocks.append(variance(outcome))
+    refused = {name: reason for decision in every for name, reason in decision.refused.items()}
+    rows = tuple((name, reason) for name, reason in {**outcome.missing, **refused}.items())
+    if rows:
+        blocks.append(Grid("not-scored", "What is not in the tables, and why", (Column("Run"), Column("Reason")), rows))
+    seen = "" if bench.sample is None else f" {bench.sample} samples of each data set, drawn with seed {bench.seed}."
+    lead = f"Scores on the same samples, paired; p values are corrected over all pairs of a table (Holm).{seen}"
+    return Section("decision", "The decision", tuple(blocks), lead)
+
+
+def table(decision: Decision) -> Grid:
+    """The decision table of one data set."""
+    columns = (
+        Column("Model"),
+        Column(f"{decision.metric}, %", "percent"),
+        Column("Behind the best, points", "points"),
+        Column("p (Holm)", "p"),
+        Column("USD per 1,000", "number"),
+        Column("Seconds per 1,000", "number"),
+        Column("Unreadable", "count"),
+        Column("Verdict"),
+    )
+    note = "Brackets: 95 % intervals. Seconds: latency of the requests, one after the other."
+    if decision.smallest_gap is not None:
+        note += f" Smallest gap that these samples can show (80 % power): {100 * decision.smallest_gap:.1f} points."
+    return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, tuple(map(_row, decision.rows)), note)
+
+
+def _row(row: Row) -> tuple[Cell, ...]:
+    facts = row.facts
+    gap = (
+        None if row.gap is None else Estimate(row.gap.difference.value, row.gap.difference.low, row.gap.difference.high)
+    )
+    return (
+        row.name, row.score, gap, row.p_holm, facts.get("dollars_per_1000"), facts.get("seconds_per_1000"),
+        facts.get("unreadable"), VERDICTS[row.verdict],
+    )  # fmt: skip
+
+
+def forest(decision: Decision) -> Figure | None:
+    """Scores with their intervals, best on top."""
+    import altair as alt
+
+    rows: list[dict[str, Json]] = [
+        {
+            "name": row.name,
+            "value": row.score.value,
+            "low": row.score.value if row.score.low is None else row.score.low,
+            "high": row.score.value if row.score.high is None else row.score.high,
+            "verdict": VERDICTS[row.verdict],
+        }
+        for row in decision.rows
+        if row.score.value is not None
+    ]
+    if not rows:
+        return None
+    chart = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
+    )
+    bars = chart.mark_rule().encode(x=alt.X("low:Q", title=decision.metric, scale=alt.Scale(zero=False)), x2="high:Q")
+    dots = chart.mark_circle(size=70, opacity=1).encode(
+        x="value:Q",
+        color=alt.Color(
+            "verdict:N", title=None, scale=alt.Scale(domain=list(VERDICTS.values()), range=[SERIES[2], SERIES[6], SERIES[3]]),
+            legend=alt.Legend(orient="bottom", direction="vertical"),
+        ),
+    )  # fmt: skip
+    said = "; ".join(f"{row['name']} {row['value']:.3f}" for row in rows)
+    name = f"forest-{_slug(decision.data)}"
+    return figure(name, (bars + dots).properties(width=300), title=f"{decision.metric}, best on top", alt=said)
+
+
+AXES = {
+    "seconds_per_1000": "seconds per 1,000",
+    "dollars_per_1000": "USD per 1,000",
+    "parameters": "parameters",
+    "released": "released",
+}
+"""What scores are drawn against, where at least two entries have it."""
+
+
+def pareto(decision: Decision, axis: str) -> Figure | None:
+    """Score against cost, time, size or age; those that nothing beats in both are joined."""
+    import altair as alt
+
+    rows: list[dict[str, Any]] = [
+        {"name": row.name, "x": row.facts[axis], "score": row.score.value, "front": False}
+        for row in decision.rows
+        if row.facts.get(axis) not in (None, 0) and row.score.value is not None
+    ]
+    if len(rows) < 2:
+        return None
+    for row in rows:
+        row["front"] = not any(o["x"] <= row["x"] and o["score"] > row["score"] for o in rows)
+    kind, scale = ("T", alt.Scale()) if axis == "released" else ("Q", alt.Scale(type="log"))
+    x = alt.X(f"x:{kind}", title=AXES[axis], scale=scale)
+    y = alt.Y("score:Q", title=decision.metric, scale=alt.Scale(zero=False))
+    chart = alt.Chart(alt.Data(values=rows))
+    line = chart.transform_filter("datum.front").mark_line(strokeDash=[4, 3], color=SERIES[6]).encode(x=x, y=y)
+    dots = chart.mark_circle(size=70, opacity=1, color=SERIES[0]).encode(x=x, y=y)
+    names = chart.mark_text(align="left", dx=7).encode(x=x, y=y, text="name:N")
+    said = "; ".join(f"{row['name']}: {decision.metric} {row['score']:.3f} at {row['x']}" for row in rows)
+    title = f"{decision.metric} against {AXES[axis]}"
+    made = (dots + names) if axis in {"parameters", "released"} else (line + dots + names)
+    return figure(f"against-{axis}-{_slug(decision.data)}", made.properties(width=300), title=title, alt=said)
+
+
+def by_data(outcome: Outcome) -> Grid:
+    """Score of every entry on every data set."""
+    names = list(dict.fromkeys(row.name for decision in outcome.decisions for row in decision.rows))
+    scores = [{row.name: row.score for row in decision.rows} for decision in outcome.decisions]
+    columns = (Column("Model"), *(Column(f"{d.data}: {d.metric}, %", "percent") for d in outcome.decisions))
+    rows = tuple((name, *(found.get(name) for found in scores)) for name in names)
+    return Grid("by-data", "By data set", columns, rows)
+
+
+def variance(outcome: Outcome) -> Grid:
+    """Both variances over seeds."""
+    columns = (
+        Column("Model"),
+        Column("sd over seeds of the mean over data sets, points", "points"),
+        Column("mean over data sets of the sd over seeds, points", "points"),
+    )
+    rows = tuple((name, found["sd_of_mean"], found["mean_of_sd"]) for name, found in outcome.variance.items())
+    return Grid("variance", "How much the seeds matter", columns, rows, "ddof = 1.")
+
+
+def probe_sections(done: Sequence[Done]) -> tuple[Section, ...]:
+    """What the probes of the models' notations found."""
+    found = {each.probe.model + each.probe.prompt: each.probe for each in done if each.probe is not None}
+    if not found:
+        return ()
+    columns = (Column("Model"), Column("Prompt"), Column("Declared"), Column("Found"))
+    rows = tuple((p.model, p.prompt, p.declared, p.reason) for p in found.values())
+    note = Text("Asked about coloured shapes whose boxes are known, before any picture of the test.", "note")
+    return (Section("probe", "How the models write boxes", (Grid("probe", "Probes", columns, rows), note)),)
+
+
+def _title(decision: Decision) -> str:
+    return "All data sets" if decision.data == "all" else decision.data
+
+
+def _slug(text: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in text.casefold())

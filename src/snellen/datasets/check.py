@@ -185,6 +185,8 @@ def _image(raw: Raw, row: int) -> str:
 
 
 def _box(raw: Raw, row: int) -> str:
+    if row in raw.written:
+        return raw.written[row]
     return "[" + ", ".join(f"{value:g}" for value in raw.boxes[row].tolist()) + "]"
 
 

@@ -5,6 +5,7 @@ Boxes are `x y width height` in px, whole or not. Roboflow's unused category 0 i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class _Columns:
     crowd: list[Any] = field(default_factory=list)
     area: list[Float] = field(default_factory=list)
     malformed: dict[int, str] = field(default_factory=dict)
+    written: dict[int, str] = field(default_factory=dict)
     other: set[str] = field(default_factory=set)
     extras: list[dict[str, Any]] | None = None
 
@@ -53,8 +55,11 @@ class _Columns:
         self.images += [item.get("image_id") for item in items]
         self.labels += [item.get("category_id") for item in items]
         self.crowd += [item.get("iscrowd", 0) for item in items]
-        boxes, bad = _boxes([item.get("bbox") for item in items])
+        values = [item.get("bbox") for item in items]
+        boxes, bad = _boxes(values)
         self.boxes.append(boxes)
+        unsound = np.flatnonzero(~np.isfinite(boxes).all(axis=1)).tolist()
+        self.written |= {start + row: json.dumps(values[row])[:120] for row in unsound}
         self.malformed |= {start + row: why for row, why in bad.items()}
         self.area.append(_numbers([item.get("area") for item in items]))
         self.other |= set().union(*items) - BARE
@@ -166,6 +171,7 @@ def _raw(
         image_refs=image_refs,
         label_refs=label_refs,
         malformed=columns.malformed,
+        written=columns.written,
         findings=tuple(findings),
         image_notes=_besides(images, IMAGE) if columns.extras is not None else (),
         class_notes=_besides(categories, frozenset({"id", "name"})) if columns.extras is not None else (),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.core.detections import BoxTable
+from snellen.core.detections import BoxTable, Int
 from snellen.core.pictures import Picture
 from snellen.core.tables import Table
 from snellen.datasets.dataset import Dataset
@@ -84,7 +84,7 @@ def _ids(classes: Sequence[str], parts: Mapping[str, Dataset]) -> Sequence[Id]:
     return list(range(1, len(classes) + 1))
 
 
-def _together(columns: Sequence[Sequence[Any]], n: int) -> Sequence[Any]:
+def _together(columns: Sequence[Sequence[Id] | Int], n: int) -> Sequence[Any]:
     """Ids of all parts where they are all there and different, else none: files number their own."""
     ids = [key for column in columns for key in (column.tolist() if isinstance(column, np.ndarray) else column)]
     return ids if len(ids) == n == len(set(map(str, ids))) else ()

@@ -24,8 +24,9 @@ class Raw:
     Per image: `image_ids`, `files` (names as written), `paths` (where found, else None), `sizes` (n, 2) as written,
     0 where not said, `attributes`. Per class: `category_ids`, `classes`.
     Per instance: `annotation_ids`; `image` and `label`, indices, -1 where the reference (`image_refs`, `label_refs`,
-    by row) leads nowhere; `boxes` xyxy px, NaN where unreadable (`malformed`, by row, says why); `crowd`; `area`, NaN
-    where not said; `lines` of the label file, where it has lines; `notes`. Without ids, rows stand in image order.
+    by row) leads nowhere; `boxes` xyxy px, NaN where unreadable: `malformed`, by row, says why, `written` what stood
+    there; `crowd`; `area`, NaN where not said; `lines` of the label file, where it has lines; `notes`. Without ids,
+    rows stand in image order.
     `image_notes`, `class_notes`, `extras`: what only a file of the same format can carry, per image, per class, whole.
     """
 
@@ -50,6 +51,7 @@ class Raw:
     image_refs: Mapping[int, object] = field(default_factory=dict)
     label_refs: Mapping[int, object] = field(default_factory=dict)
     malformed: Mapping[int, str] = field(default_factory=dict)
+    written: Mapping[int, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     image_notes: tuple[Mapping[str, Any], ...] = ()
     class_notes: tuple[Mapping[str, Any], ...] = ()

@@ -136,13 +136,12 @@ def _raw(
     if one_based:
         boxes[:, :2] -= 1
     notes = tuple(note for file in files for note in file.notes)
-    named = (path.relative_to(_common(placed)).as_posix() if path else name for name, path in placed)
     return Raw(
         "voc",
         source,
         sha256,
         (),
-        list(named),
+        [name for name, _ in placed],
         classes,
         np.repeat(np.arange(len(files)), [len(file.labels) for file in files]),
         label,
@@ -157,15 +156,6 @@ def _raw(
     )
 
 
-def _common(placed: Sequence[tuple[str, Path | None]]) -> Path:
-    """The folder below which all pictures lie."""
-    folders = {path.parent for _, path in placed if path}
-    first = min(folders, key=lambda folder: len(folder.parts))
-    while not all(folder.is_relative_to(first) for folder in folders):
-        first = first.parent
-    return first
-
-
 def _picture(file: VocFile, finder: Finder, findings: list[Finding]) -> tuple[str, Path | None]:
     """The picture a file is about: the one named in it, else the one with the file's own stem."""
     if file.filename:
@@ -174,15 +164,21 @@ def _picture(file: VocFile, finder: Finder, findings: list[Finding]) -> tuple[st
             if found.case_differs:
                 text = f"picture {file.filename!r} is called {found.path.name!r} on disk"
                 findings.append(Finding("case-differs", "warning", text, 1, file.stem, (file.filename,)))
-            return file.filename, found.path
+            return _name(found.path, finder), found.path
     by_stem = next((found for name in _stems(finder).get(file.stem, ()) if (found := finder.find(name))), None)
     if by_stem is not None:
         if file.filename:
             text = f"<filename> {file.filename!r} is not there; {by_stem.path.name!r}, of the file's own name, is taken"
             findings.append(Finding("filename-differs", "warning", text, 1, f"{file.stem}.xml", (file.filename,)))
-        return by_stem.path.name, by_stem.path
+        return _name(by_stem.path, finder), by_stem.path
     name = file.filename.replace("\\", "/").rpartition("/")[2]
     return name or f"{file.stem}.jpg", None
+
+
+def _name(path: Path, finder: Finder) -> str:
+    """A picture's path below the folder it was found in."""
+    name = path.relative_to(finder.root).as_posix()
+    return name.removeprefix(next(folder for folder in (*finder.folders, "") if name.startswith(folder)))
 
 
 _STEMS: dict[int, dict[str, list[str]]] = {}

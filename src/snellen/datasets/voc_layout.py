@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,9 +36,9 @@ def parts(path: Path, images: Path | None, *, one_based: bool = False) -> list[P
     everything = tuple(file for files in found.values() for file in files)
     if len(found) == 1 and "" in found:
         root = _root(path)
-        lists = _lists(root)
+        by_stem = {_stem(file, root): file for file in found[""]}
+        lists = _lists(root, by_stem)
         if lists:
-            by_stem = {_stem(file, root): file for file in found[""]}
             named = {name: [voc.Annotated(s, by_stem.get(s)) for s in stems] for name, stems in lists.items()}
             listed = {stem for stems in lists.values() for stem in stems}
             rest = [voc.Annotated(stem, file) for stem, file in by_stem.items() if stem not in listed]
@@ -102,17 +102,25 @@ def _files(path: Path) -> dict[str, list[Path]]:
     return {name: inside[name] for name in sorted(inside, key=rank) if inside[name]}
 
 
-def _lists(root: Path) -> dict[str, list[str]]:
+def _lists(root: Path, known: Collection[str]) -> dict[str, list[str]]:
     """Part -> stems, by `ImageSets/Main`; trainval only where it is more than train and val."""
     found = {}
     for name in LISTS:
         file = root / "ImageSets" / "Main" / f"{name}.txt"
         if file.is_file():
-            lines = (line.split("#")[0].split() for line in read_text(file).splitlines())
-            found[name] = [words[0] for words in lines if words]
+            lines = (line.strip() for line in read_text(file).splitlines())
+            found[name] = [stem for line in lines if (stem := _listed(line, known))]
     if not {"train", "val"} & set(found) and "trainval" in found:
         return found | {"trainval": found["trainval"]}
     return found
+
+
+def _listed(line: str, known: Collection[str]) -> str:
+    """The stem that a line names: the whole line, else its first word before a comment (others hold `stem 1`)."""
+    if line in known:
+        return line
+    words = line.partition("#")[0].split()
+    return words[0] if words else ""
 
 
 @lru_cache(maxsize=8)

@@ -78,7 +78,7 @@ def _is_record(path: Path) -> bool:
 
 
 def _read(path: Path, images: Path | None, *, extras: bool = False) -> Raw:
-    finder = Finder(images) if images else Finder(path.parent, ("", "images/"))
+    finder = Finder(images) if images else Finder(path.parent, ("", "images/", f"{path.stem}/"))
     return read(path, finder=finder)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,12 +51,16 @@ def write_data(
     writer = WRITERS[format]
     folder.mkdir(parents=True, exist_ok=True)
     lost = writer.lost(dataset)
-    parts = {name: _named(dataset.take(rows), name) for name, rows in parts_of(dataset).items()}
+    parts = _parts(dataset, apart=format != "voc")
     absent = []
     for name, part in parts.items():
         writer.write(part, folder, name)
         if pictures != "none":
-            absent += _copy(part, folder / writer.place.format(part=name), link=pictures == "link")
+            absent += _copy(
+                part,
+                folder.joinpath(*(name if step == "{part}" else step for step in writer.place)),
+                link=pictures == "link",
+            )
     writer.finish(dataset, folder, list(parts))
     if dataset.class_file is not None:
         dataset.class_file.write(folder / NAME)
@@ -74,14 +78,28 @@ def parts_of(dataset: Dataset) -> dict[str, Int]:
     return {str(name): np.flatnonzero(column == name) for name in dict.fromkeys(column.tolist())}
 
 
-def _named(part: Dataset, name: str) -> Dataset:
-    """Images without the part in front of their names, which its folder says."""
-    from dataclasses import replace
+def _parts(dataset: Dataset, *, apart: bool) -> dict[str, Dataset]:
+    """The parts, their images named without the part in front, which its folder says.
 
-    if not name:
-        return part
-    images = tuple(image.removeprefix(f"{name}/") for image in part.truth.images)
-    return replace(part, truth=replace(part.truth, images=images))
+    Where the parts' pictures lie in one folder (not `apart`) the part stays in front, should names meet.
+    """
+    parts = {name: dataset.take(rows) for name, rows in parts_of(dataset).items()}
+    bare = {
+        name: tuple(_inside(image.removeprefix(f"{name}/")) for image in part.truth.images)
+        for name, part in parts.items()
+    }
+    every = [Path(image).with_suffix("") for images in bare.values() for image in images]
+    if not apart and len(parts) > 1 and len(set(every)) < len(every):
+        return parts
+    return {name: replace(part, truth=replace(part.truth, images=bare[name])) for name, part in parts.items()}
+
+
+def _inside(name: str) -> str:
+    """A picture's name as a path that stays in the folder; DataError where it leads out."""
+    path = name.lstrip("/")
+    if ".." in Path(path).parts or not path:
+        raise DataError(f"the picture's name leads out of the folder: {name!r}")
+    return path
 
 
 def _copy(part: Dataset, folder: Path, *, link: bool) -> list[str]:
@@ -301,9 +319,8 @@ def _write_wade(part: Dataset, folder: Path, name: str) -> None:
                 for row, box in zip(rows.tolist(), boxes, strict=True)
             ]
             said = {key: value for key, value in attributes[i].items() if key != "split"}
-            image = f"{name}/{file}" if name else file
             record = {
-                "image": image,
+                "image": file,
                 "width": size.width,
                 "height": size.height,
                 "attributes": said,
@@ -356,14 +373,14 @@ class Writer:
 
     write: Callable[[Dataset, Path, str], None]
     finish: Callable[[Dataset, Path, Sequence[str]], None]
-    place: str
+    place: tuple[str, ...]
     lost: Callable[[Dataset], list[Finding]]
 
 
 WRITERS: Mapping[str, Writer] = {
-    "coco": Writer(_write_coco, _nothing, "{part}", _lost_coco),
-    "yolo": Writer(_write_yolo, _finish_yolo, "{part}/images", _lost_yolo),
-    "voc": Writer(_write_voc, _finish_voc, "JPEGImages", _lost_voc),
-    "wade": Writer(_write_wade, _finish_wade, "{part}", _lost_wade),
+    "coco": Writer(_write_coco, _nothing, ("{part}",), _lost_coco),
+    "yolo": Writer(_write_yolo, _finish_yolo, ("{part}", "images"), _lost_yolo),
+    "voc": Writer(_write_voc, _finish_voc, ("JPEGImages",), _lost_voc),
+    "wade": Writer(_write_wade, _finish_wade, ("{part}",), _lost_wade),
 }
 """Every format that can be written."""

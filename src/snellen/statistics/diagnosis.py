@@ -128,9 +128,10 @@ def confusions(table: Table, question: str) -> Iterator[Finding]:
         expected = max(even, elsewhere)
         n = int((table["target"] == labels[i]).sum())
         rate = float(counts[i, j]) / n
+        against = "as for other truths" if elsewhere > even else "would be even"
         text = (
             f"{_of(question)}{labels[i]} is taken for {labels[j]} in {100 * rate:.1f} % of {n:,} answers, "
-            f"{100 * counts[i, j] / wrong[i]:.0f} % of the wrong ones; {100 * expected:.0f} % would be even"
+            f"{100 * counts[i, j] / wrong[i]:.0f} % of the wrong ones; {100 * expected:.0f} % {against}"
         )
         yield Finding("confusion", question, f"{labels[i]} -> {labels[j]}", rate, float(expected * wrong[i]) / n, n,
                       _at_least(counts[i, j], wrong[i], expected), text)  # fmt: skip

@@ -60,6 +60,16 @@ def pairs_of(truth: BoxTable, predicted: BoxTable, *, same_label: bool = False) 
     return every.take(np.lexsort((every.truth, every.predicted))), best
 
 
+def parts_of(pairs: Pairs, predictions: int) -> Int:
+    """Which predictions hang together through truths they share: for each the number of its part."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = predictions + (int(pairs.truth.max()) + 1 if len(pairs) else 0)
+    graph = coo_array((np.ones(len(pairs)), (pairs.predicted, predictions + pairs.truth)), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1][:predictions], dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class _Sorted:
     """Boxes in groups (a picture; or a class in a picture): their rows, where groups start, corners and areas."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from snellen.core.detections import Bool, BoxTable, Float, Int
 from snellen.scoring.coco_matching import RIGHT, THRESHOLDS, WRONG, CocoMatches, filled
 from snellen.scoring.curves import RECALLS
-from snellen.scoring.overlaps import Pairs, pairs_of
+from snellen.scoring.overlaps import Pairs, pairs_of, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ def _knots(
     pairs: Pairs, predicted: BoxTable, truth: BoxTable, rows: Int, step: Int, cut: Bool, max_dets: int
 ) -> tuple[list[_Knot], Bool]:
     """The knots among the detections `rows` of one class, and which detections are in one."""
-    part = _parts(pairs.take(~truth.crowd[pairs.truth]), len(predicted), len(truth))
+    part = parts_of(pairs.take(~truth.crowd[pairs.truth]), len(predicted))
     part = np.where(cut, len(predicted) + len(truth) + predicted.image, part)
     shared = np.unique(np.stack([part[rows], step[rows]]), axis=1, return_counts=True)
     unstable = np.unique(shared[0][0, shared[1] > 1])
@@ -163,13 +163,3 @@ def _knots(
               max_dets if cut[rows[0]] else len(rows), bool(cut[rows[0]]))
         for rows in together.values()
     ], knotted  # fmt: skip
-
-
-def _parts(pairs: Pairs, detections: int, truths: int) -> Int:
-    """For each detection, which part of the graph of pairs it belongs to."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = detections + truths
-    graph = coo_array((np.ones(len(pairs)), (pairs.predicted, detections + pairs.truth)), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][:detections], dtype=np.int64)

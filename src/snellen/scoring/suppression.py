@@ -1,0 +1,59 @@
+"""Boxes that say the same twice: class-wise suppression for detectors, and duplicates counted for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from snellen.core.detections import Bool, BoxTable
+from snellen.scoring.coco_matching import filled
+from snellen.scoring.overlaps import pairs_of
+
+SAME = 0.9
+"""Boxes of one class with this IoU or more are duplicates."""
+
+
+def kept_by_nms(predicted: BoxTable, *, above: float = 0.5) -> Bool:
+    """Which boxes class-wise non-maximum suppression keeps: bool (n,).
+
+    Best score first (as listed where scores tie or are missing), a box goes if it overlaps a kept one of its picture
+    and class by more than `above`. For detectors prompted one class at a time; MLLMs get none (PROTOCOLS section 2).
+    """
+    order = np.argsort(-filled(predicted.scores, len(predicted)), kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    pairs = pairs_of(predicted, predicted, same_label=True)[0]
+    pairs = pairs.take((pairs.iou > above) & (rank[pairs.predicted] < rank[pairs.truth]))
+    first, second = pairs.predicted, pairs.truth
+    kept = np.ones(len(predicted), dtype=np.bool_)
+    open_ = np.ones(len(predicted), dtype=np.bool_)  # not yet decided
+    while len(first):
+        waiting = np.zeros(len(predicted), dtype=np.bool_)
+        waiting[second] = True
+        sure = open_ & ~waiting  # nothing better is near and undecided
+        gone = np.unique(second[sure[first]])
+        kept[gone] = False
+        open_ &= ~sure
+        open_[gone] = False
+        left = open_[first] & open_[second]
+        first, second = first[left], second[left]
+    return kept
+
+
+def duplicates(predicted: BoxTable, *, at_least: float = SAME) -> Bool:
+    """Which boxes repeat a better or earlier one of their picture and class: bool (n,). Counted, not removed."""
+    return ~kept_by_nms(predicted, above=at_least - 1e-9)
+
+
+def chosen(predicted: BoxTable, mask: Bool) -> BoxTable:
+    """The boxes marked in `mask`."""
+    return replace(
+        predicted,
+        image=predicted.image[mask],
+        label=predicted.label[mask],
+        boxes=predicted.boxes[mask],
+        scores=None if predicted.scores is None else predicted.scores[mask],
+        crowd=predicted.crowd[mask],
+        area=predicted.area[mask],
+    )

@@ -6,6 +6,7 @@ A reply from which no list can be read has no value. Inside a readable list, an 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -109,7 +110,7 @@ def read_items(
     text: str,
     *,
     notation: str | Notation,
-    format: str = "auto",  # noqa: A002
+    format: str = "auto",
     classes: Sequence[str] = (),
     finish: Finish | None = None,
 ) -> tuple[Item, ...]:
@@ -155,6 +156,8 @@ def write_boxes(
         )
         for i, (label, row) in enumerate(zip(detections.labels, numbers, strict=True))
     ]
+    if not lines:
+        return form.nothing
     if form.name == "json":
         return form.write(lines, key=known.key, label_key=known.label_key)
     return form.write(lines)
@@ -250,44 +253,55 @@ def _numbers(
     detections: Detections, known: Notation, form: Format, *, size: Size, input_size: Size | None
 ) -> list[tuple[int | float, ...]]:
     """Rows of numbers as the notation writes them: rounded, inside its limits, no side collapsed."""
-    means = known.of(form.name)
+    means, steps = known.of(form.name), _steps(known, form)
     if (known.points or form.points) and len(detections):
         middles = (detections.boxes[:, :2] + detections.boxes[:, 2:]) / 2
         rows = means.encode(np.tile(middles, 2), size=size, input_size=input_size)[:, :2]
-        return [_row(row, known) for row in rows.tolist()]
+        return [_row(row, steps) for row in rows.tolist()]
     rows = means.encode(detections.boxes, size=size, input_size=input_size)
     if means.order in {"xywh", "cxcywh"}:
-        return [_row(row, known, sized=True) for row in rows.tolist()]
-    return [_spread(row, known) for row in rows.tolist()]
+        return [_row(row, steps, sized=True) for row in rows.tolist()]
+    return [_spread(row, steps) for row in rows.tolist()]
 
 
-def _row(row: Sequence[float], known: Notation, *, sized: bool = False) -> tuple[int | float, ...]:
-    step = 1 if isinstance(known.rounding, str) else 10.0**-known.rounding
-    rounded = [_rounded(x, known) for x in row]
+class _Steps(NamedTuple):
+    """How numbers are rounded: to `digits` decimals (None: down, to bins), within 0..limit where there is one."""
+
+    digits: int | None
+    limit: float | None
+
+    @property
+    def step(self) -> float:
+        return 10.0 ** -(self.digits or 0)
+
+    def __call__(self, x: float) -> int | float:
+        value = math.floor(x + 1e-9) if self.digits is None else round(x, self.digits or None)
+        return value if self.limit is None else type(value)(min(max(value, 0), self.limit))
+
+
+def _steps(known: Notation, form: Format) -> _Steps:
+    if form.name in known.scales:  # px of the picture beside a form that counts in bins
+        return _Steps(2, None)
+    digits = None if known.rounding == "floor" else 0 if known.rounding == "whole" else known.rounding
+    return _Steps(digits, known.limit if known.limit is not None else known.box.scale)
+
+
+def _row(row: Sequence[float], rounded: _Steps, *, sized: bool = False) -> tuple[int | float, ...]:
+    numbers = [rounded(x) for x in row]
     if sized:
-        rounded[2:] = [max(x, step) for x in rounded[2:]]
-    return tuple(rounded)
+        numbers[2:] = [max(x, rounded.step) for x in numbers[2:]]
+    return tuple(numbers)
 
 
-def _spread(row: Sequence[float], known: Notation) -> tuple[int | float, ...]:
-    """Low and high of each axis, rounded, the high one step above where rounding would take the side's length."""
-    step = 1 if isinstance(known.rounding, str) else 10.0**-known.rounding
-    low = [_rounded(x, known) for x in row[:2]]
-    high = [_rounded(x, known) for x in row[2:]]
+def _spread(row: Sequence[float], rounded: _Steps) -> tuple[int | float, ...]:
+    """Low and high of each axis, rounded, one step apart where rounding would take the side's length."""
+    low, high = [rounded(x) for x in row[:2]], [rounded(x) for x in row[2:]]
     for axis in (0, 1):
         if high[axis] <= low[axis]:
-            up = _rounded(low[axis] + step, known)
-            low[axis], high[axis] = (low[axis], up) if up > low[axis] else (_rounded(low[axis] - step, known), up)
+            high[axis] = rounded(low[axis] + rounded.step)
+            if high[axis] <= low[axis]:
+                low[axis] = rounded(low[axis] - rounded.step)
     return (*low, *high)
-
-
-def _rounded(x: float, known: Notation) -> int | float:
-    limit = known.limit if known.limit is not None else known.box.scale
-    if isinstance(known.rounding, int):
-        value: int | float = round(x, known.rounding)
-    else:
-        value = int(np.floor(x + 1e-9)) if known.rounding == "floor" else round(x)
-    return value if limit is None else type(value)(min(max(value, 0), limit))
 
 
 def _size(size: Size | tuple[int, int]) -> Size:

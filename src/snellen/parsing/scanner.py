@@ -27,6 +27,7 @@ _TOKEN = re.compile(
 )
 _AFTER_STRING = re.compile(r"[\s\u3000]*(?:[,:}\])，：、｝］】）]|$)")
 _STRUCTURE = re.compile(r"[}\]]\s*,\s*[{\[]")
+_NEXT_KEY = re.compile(r"\s{0,20},\s{0,20}[\"']\w{1,40}[\"']\s{0,20}:")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _LONGEST = 40
 
@@ -131,6 +132,9 @@ class _Scan:
 
     def _close(self, sign: str) -> Group | None:
         kind = CLOSERS[sign]
+        top = self.stack[-1]
+        if top.kind != kind and _NEXT_KEY.match(self.text, self.at, self.end):
+            kind = top.kind  # "[1, 2, 3, 4}, "label": ...": the wrong sign, for the next key belongs to the object
         if not self.open_of[kind]:
             return None
         while True:
@@ -138,7 +142,7 @@ class _Scan:
             self.keys.pop()
             self.open_of[group.kind] -= 1
             group.end = self.at
-            group.state = "closed" if group.kind == kind else "forced"
+            group.state = "closed" if group.kind == CLOSERS[sign] else "forced"
             if group.kind == kind:
                 break
         self.fresh = True

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from snellen.core.errors import SpecError
 from snellen.core.labels import normal
 from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.quads import boxes_of, numbers_of
@@ -20,6 +21,7 @@ _JOINT = re.compile(r"\s*[,，、;-]?\s*(?:to|and)?\s*")
 _BULLET = re.compile(r"^[\s>*•·\-–—#|\"'`“”‘’*]*(?:\d+[.)]\s+)?[\s*\"'`“”]*")
 _TRAIL = re.compile(r"[\s:：=\-–—>|*\"'`“”‘’,，(]+$")
 _SENTENCE = re.compile(r"\b(?:is|are|was|were|at|the|located|coordinates|box|boxes|bounding|here|in)\b|[是为在]", re.I)
+_VERB = re.compile(r"\b(?:is|are|was|were)\b|[是为在]", re.I)
 _WORDS = 4
 _ENDING = "[](){}:\n"
 
@@ -43,9 +45,13 @@ def read(text: str, context: Context) -> Scan:
 
 def write(lines: Sequence[Line]) -> str:
     """One line per instance: the label, then the box in double brackets."""
-    return "\n".join(
-        f"{writable(line.label, without=_ENDING, form='brackets')}[{list(line.numbers)}]" for line in lines
-    )
+    return "\n".join(f"{_writable(line.label)}[{list(line.numbers)}]" for line in lines)
+
+
+def _writable(label: str) -> str:
+    if _label(writable(label, without=_ENDING, form="brackets"), Context()) != label:
+        raise SpecError(f"the format brackets cannot carry the label {label!r}: it would be read as part of a sentence")
+    return label
 
 
 def _items(text: str, roots: Sequence[Group], i: int, template: Item, context: Context) -> tuple[int, list[Item]]:
@@ -96,9 +102,9 @@ def _label(before: str, context: Context) -> str | None:
         if longest is not None and all(normal(hit) in normal(longest) for hit in hits):
             return longest
     name = re.split(r"[:：,，;；.。!?！？)\]]\s*", bare)[-1].strip(" *\"'`“”‘’")
-    if not name or len(name.split()) > _WORDS or _SENTENCE.search(name):
-        return None
-    return name
+    adjacent = not line[-1].isspace() and name and line.endswith(name)
+    words, sentence = (2 * _WORDS, _VERB) if adjacent else (_WORDS, _SENTENCE)
+    return name if name and len(name.split()) <= words and not sentence.search(name) else None
 
 
 def _joined(text: str, at: int, root: Group, items: Sequence[Item]) -> bool:

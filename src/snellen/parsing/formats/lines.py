@@ -58,7 +58,7 @@ def _item(line: str, context: Context) -> Item | None:
     values = [number(word) for word in words]
     tail = _run(values[::-1])
     if tail == len(values):
-        return _numbers_alone(words, [v for v in values if v is not None])
+        return _numbers_alone(words, [v for v in values if v is not None], context.classes)
     for name, run in (
         (words[: len(words) - tail], values[len(values) - tail :]),
         (words[_run(values) :], values[: _run(values)]),
@@ -71,12 +71,13 @@ def _item(line: str, context: Context) -> Item | None:
     return None
 
 
-def _numbers_alone(words: Sequence[str], values: Sequence[float]) -> Item | None:
+def _numbers_alone(words: Sequence[str], values: Sequence[float], classes: Sequence[str]) -> Item | None:
     """`x1 y1 x2 y2`; with a whole number in front, that is the class; a sixth number is the confidence."""
     if len(values) == 4:
         return Item(None, tuple(values))
     if len(values) in {5, 6} and words[0].isdigit():
-        return Item(words[0], tuple(values[1:5]), score=values[5] if len(values) == 6 else None)
+        name = classes[int(words[0])] if len(words[0]) < 9 and int(words[0]) < len(classes) else words[0]
+        return Item(name, tuple(values[1:5]), score=values[5] if len(values) == 6 else None)
     return None
 
 

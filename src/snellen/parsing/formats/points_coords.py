@@ -57,7 +57,6 @@ def _triples(text: str, *, closed: bool) -> Iterator[tuple[float, float] | None]
     if not closed and frames:
         frames[-1] = frames[-1][:-1]  # the text ends here: the last number may be cut
     for words in frames:
-        rest = words[1:] if len(words) % 3 == 1 else words
-        for i in range(0, len(rest) - 2, 3):
-            x, y = number(rest[i + 1]), number(rest[i + 2])
+        for i in range(2, len(words) - 1, 3):
+            x, y = number(words[i]), number(words[i + 1])
             yield None if x is None or y is None else (x, y)

@@ -39,6 +39,11 @@ class Format:
     points: bool = False
     silent: bool = False  # an empty reply is this format's way to say "nothing"
 
+    @property
+    def nothing(self) -> str:
+        """What is written where there is nothing."""
+        return "" if self.silent else "There are none." if self.points else "[]"
+
 
 def _format(name: str, module: Any, example: str, **more: bool) -> Format:
     return Format(name, module.SIGNATURE, module.read, module.write, example, **more)
@@ -62,7 +67,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({
         _format("json", json_list, '[{"bbox_2d": [1, 2, 3, 4], "label": "cat"}]'),
         _format("calls", calls, "click(start_box='(1,2)')", points=True),
         _format("brackets", brackets, "cat[[1, 2, 3, 4]]"),
-        _format("lines", lines, "cat 1 2 3 4"),
+        _format("lines", lines, "cat 1 2 3 4", silent=True),
     )
 })  # fmt: skip
 """Name -> format."""

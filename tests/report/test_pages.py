@@ -90,7 +90,7 @@ def test_every_figure_and_table_can_be_taken_away(written: Path) -> None:
     assert stems
     assert all((figures / f"{stem}{end}").stat().st_size for stem in stems for end in (".svg", ".png", ".vl.json"))
     names = {f.stem for f in tables.iterdir()}
-    assert {"headline", "accuracy-by-question", "pairs-1", "f1-color", "statuses"} <= names
+    assert {"headline", "accuracy-by-question", "pairs-accuracy-1", "f1-color", "statuses"} <= names
     assert all((tables / f"{name}{end}").stat().st_size for name in names for end in (".csv", ".md", ".tex"))
 
 

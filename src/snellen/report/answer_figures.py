@@ -12,6 +12,7 @@ from snellen.report.answer_tables import (
     answers_of,
     baselines,
     counts_of,
+    example,
     labels_of,
     metric_of,
     questions_of,
@@ -44,7 +45,7 @@ def accuracy_dots(views: Sequence[View]) -> Figure:
                     "says": f"{view.name}, {question}: {percent(found)}",
                 }
             )
-        table = next(v.asked(question) for v in views if question in v.questions)
+        table = example(views, question)
         for value, name in zip(baselines(table), ("guessing evenly", "commonest label"), strict=True):
             if np.isfinite(value):
                 ticks.append(
@@ -59,7 +60,7 @@ def accuracy_dots(views: Sequence[View]) -> Figure:
     y = alt.Y("question:N", sort=[q or "all" for q in questions], title=None)
     x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"), title="accuracy")
     offset = alt.YOffset("run:N", sort=names)
-    colour = alt.Color("run:N", sort=names, scale=series(names), legend=_legend(names))
+    colour = alt.Color("run:N", sort=names, scale=series(names), legend=legend(names))
     base = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=offset, color=colour, description="says:N")
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="accuracy"), x2="high:Q")
     dots = base.mark_point(filled=True, size=55, opacity=1).encode(x=x)
@@ -111,7 +112,7 @@ def accuracy_curve(views: Sequence[View], question: str) -> Figure:
                 scale=alt.Scale(zero=False, nice=False),
             ),
             y=alt.Y("value:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
-            color=alt.Color("run:N", sort=names, scale=series(names), legend=_legend(names)),
+            color=alt.Color("run:N", sort=names, scale=series(names), legend=legend(names)),
             description="says:N",
         )
         .properties(width=330, height=220)
@@ -145,7 +146,12 @@ def confusion_map(view: View, question: str, *, title: str) -> Figure:
             )
     size = 26 if len(targets) > 4 else 40
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("answer:N", sort=answers, title="answer", axis=alt.Axis(labelAngle=-45, domain=False, ticks=False)),
+        x=alt.X(
+            "answer:N",
+            sort=answers,
+            title="answer",
+            axis=alt.Axis(labelAngle=angle(answers), domain=False, ticks=False),
+        ),
         y=alt.Y("truth:N", sort=targets, title="truth", axis=alt.Axis(domain=False, ticks=False)),
         description="says:N",
     )
@@ -166,11 +172,11 @@ def place_lines(views: Sequence[View], question: str) -> Figure:
     """Which place among the options the runs choose, beside where the right option stood."""
     import altair as alt
 
-    table = next(v.asked(question) for v in views if question in v.questions)
+    table = example(views, question)
     k = int(table["options"].max())
     rows: list[dict[str, Json]] = []
     lines = [("right option", "place", table)]
-    lines += [(view.name, "chosen", view.asked(question)) for view in views if question in view.questions]
+    lines += [(view.name, "chosen", view.asked(question)) for view in views if knows_options(view, question)]
     for name, column, found in lines:
         shares = place_shares(found, column, k)
         rows += [
@@ -185,7 +191,7 @@ def place_lines(views: Sequence[View], question: str) -> Figure:
         .encode(
             x=alt.X("place:O", title="place among the options", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("share:Q", title="share of answers", axis=alt.Axis(format=".0%"), scale=alt.Scale(zero=True)),
-            color=alt.Color("run:N", sort=names, scale=scale, legend=_legend(names)),
+            color=alt.Color("run:N", sort=names, scale=scale, legend=legend(names)),
             strokeDash=alt.condition("datum.run == 'right option'", alt.value([4, 3]), alt.value([1, 0])),
             description="says:N",
         )
@@ -194,6 +200,11 @@ def place_lines(views: Sequence[View], question: str) -> Figure:
     title = (question or "all questions").capitalize()
     words = "; ".join(str(row["says"]) for row in rows)
     return figure(f"places-{slug(question)}", chart, title=title, alt=f"Places chosen. {title}: {words}.")
+
+
+def knows_options(view: View, question: str) -> bool:
+    """Whether the run was asked the question, and with options whose order is known."""
+    return question in view.questions and bool((view.asked(question)["options"] > 1).all())
 
 
 def place_shares(table: Table, column: str, k: int) -> list[float]:
@@ -216,6 +227,11 @@ def confused_words(table: Table, targets: Sequence[str], *, most: int = 3) -> st
     return f"Commonest: {', '.join(said)}."
 
 
+def angle(labels: Sequence[str]) -> int:
+    """Labels of a narrow axis are turned where they are longer than two letters."""
+    return -45 if max(map(len, labels), default=0) > 2 else 0
+
+
 def series(names: Sequence[str]) -> object:
     """The colour scale of runs."""
     import altair as alt
@@ -223,7 +239,8 @@ def series(names: Sequence[str]) -> object:
     return alt.Scale(domain=list(names), range=[SERIES[i % len(SERIES)] for i in range(len(names))])
 
 
-def _legend(names: Sequence[str]) -> object:
+def legend(names: Sequence[str]) -> object:
+    """The legend of runs below the figure, where there are several."""
     import altair as alt
 
     return alt.Legend(title=None, orient="bottom", columns=1) if len(names) > 1 else None

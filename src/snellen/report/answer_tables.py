@@ -41,12 +41,12 @@ def by_question(views: Sequence[View], *, metric: str = "accuracy", title: str =
     questions = questions_of(views)
     rows: list[tuple[Cell, ...]] = []
     if metric == "accuracy":
-        chance = {q: baselines(_first(views, q)) for q in questions}
+        chance = {q: baselines(example(views, q)) for q in questions}
         rows.append(("guessing evenly", *(chance[q][0] for q in questions)))
         rows.append(("always the commonest label", *(chance[q][1] for q in questions)))
     rows += [(view.name, *(metric_of(view, question, metric) for question in questions)) for view in views]
     columns = (Column("Run"), *(Column(_title(q), "percent") for q in questions))
-    asked = ", ".join(f"{q} {len(_first(views, q)):,}" for q in questions)
+    asked = ", ".join(f"{q} {len(example(views, q)):,}" for q in questions)
     return Grid(f"{metric}-by-question", title, columns, tuple(rows), f"Questions asked: {asked}.")
 
 
@@ -72,7 +72,8 @@ def lengths(views: Sequence[View]) -> Grid:
             mean, spread = (metric_of(view, question, name) for name in ("words", "words_sd"))
             known = mean is not None and mean.value is not None
             cells.append(f"{show(mean, 'number').value} ± {show(spread, 'number').value}" if known else None)
-        rows.append(tuple(cells))
+        if any(cell is not None for cell in cells[1:]):
+            rows.append(tuple(cells))
     columns = (Column("Run"), *(Column(_title(q)) for q in questions))
     note = "Words per reply, mean ± standard deviation."
     return Grid("answer-length", "Answer length by question", columns, tuple(rows), note)
@@ -174,8 +175,10 @@ def slug(text: str) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower()).strip("-") or "all"
 
 
-def _first(views: Sequence[View], question: str) -> Table:
-    return next(view.asked(question) for view in views if question in view.questions)
+def example(views: Sequence[View], question: str) -> Table:
+    """The outcomes of a run that was asked the question, one that knows its options where there is one."""
+    found = [view.asked(question) for view in views if question in view.questions]
+    return next((table for table in found if (table["options"] > 0).all()), found[0])
 
 
 def _title(name: str) -> str:

@@ -116,11 +116,7 @@ def beside(views: Sequence[View], made: Mapping[str, Sequence[Figure]]) -> tuple
 
 def order(views: Sequence[View]) -> Section:
     """Whether the place of an option among those offered draws answers."""
-    known = [
-        question
-        for question in tables.questions_of(views)
-        if any((view.asked(question)["options"] > 1).any() for view in views if question in view.questions)
-    ]
+    known = [q for q in tables.questions_of(views) if any(figures.knows_options(view, q) for view in views)]
     maps = tuple(figures.place_lines(views, question) for question in known)
     lead = "A model that looks at the picture chooses each place as often as the right option stands there."
     return Section("order", "The order of the options", (Row(maps, 300),) if maps else (), lead)
@@ -130,7 +126,8 @@ def style(views: Sequence[View]) -> Section:
     """Answer lengths and `other` rates (Tables 10 and 11)."""
     title = "Replies that name no single option, by question, %"
     other = tables.by_question(views, metric="other_rate", title=title)
-    return Section("style", "How it answers", (tables.lengths(views), other))
+    lengths = tables.lengths(views)
+    return Section("style", "How it answers", (*([lengths] if lengths.rows else []), other))
 
 
 def strata(views: Sequence[View]) -> Section:

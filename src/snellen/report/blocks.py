@@ -56,9 +56,10 @@ Block: TypeAlias = Text | Findings | Grid | Row | Gallery | Fold
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with an anchor in its table of contents."""
+    """A part of the page with an anchor in its table of contents. `part` names the runs that it is about."""
 
     id: str
     title: str
     blocks: tuple[Block, ...] = field(default_factory=tuple)
     lead: str = ""
+    part: str = ""

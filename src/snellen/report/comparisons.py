@@ -11,16 +11,16 @@ import numpy as np
 from snellen.core.errors import GuardError
 from snellen.core.estimates import Estimate
 from snellen.core.specs import canonical
-from snellen.evals.comparison import Scored, compare, holm_over, select
+from snellen.evals.comparison import Scored, compare, select
 from snellen.report.grids import Cell, Column, Grid, percent
 from snellen.report.inputs import View
-from snellen.statistics.paired import Difference
+from snellen.statistics.paired import Difference, holm
 
 ALL_PAIRS = 6
 """Up to so many runs every pair is compared, beyond it each with the best."""
 
-MAIN = ("accuracy", "f1", "ap")
-"""The metric that ranks: the first of these that the runs have, unless another is asked for."""
+METRICS = {"accuracy": "accuracy", "ap": "AP", "f1": "F1"}
+"""Metrics that runs are ranked by, and what they are called."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,12 @@ class Pair:
         return self.p_holm is not None and self.p_holm < 0.05
 
 
-def main_metric(views: Sequence[View]) -> str | None:
-    """The metric that ranks these runs."""
-    return next((name for name in MAIN if all(name in view.results.metrics for view in views)), None)
+def main_metrics(views: Sequence[View]) -> list[str]:
+    """The metrics that rank these runs, the main one first: AP goes before F1 where all detections have scores, and
+    ranks nothing where they have none.
+    """
+    known = [name for name in METRICS if all(name in view.results.metrics for view in views)]
+    return known if all(view.scored_detections for view in views) else [name for name in known if name != "ap"]
 
 
 def ranked(views: Sequence[View], metric: str) -> list[View]:
@@ -66,7 +69,7 @@ def pairs(views: Sequence[View], metric: str, *, draws: int = 1000) -> list[Pair
         comparison = compare(worse.scored, better.scored, metrics=(metric,), draws=draws)
         if metric in comparison.differences:
             found[str(i)] = comparison.differences[metric]
-    corrected = holm_over(found)
+    corrected = holm(found)
     return [
         Pair(chosen[int(i)][1].name, chosen[int(i)][0].name, d.difference, d.p, d.p_holm, d.gap)
         for i, d in corrected.items()
@@ -81,7 +84,7 @@ def pairs_grid(id: str, found: Sequence[Pair], metric: str) -> Grid:
         Column("Difference, points", "points"),
         Column("p", "p"),
         Column("p (Holm)", "p"),
-        Column("Would see", "points"),
+        Column("Could show", "points"),
         Column("Verdict"),
     )
     rows = tuple(
@@ -90,16 +93,16 @@ def pairs_grid(id: str, found: Sequence[Pair], metric: str) -> Grid:
     )
     note = (
         "Paired on the same samples: what both get right or wrong cancels out. Brackets: 95 % intervals. "
-        f"Holm's correction is over the {len(found)} comparisons of this table. "
-        "Would see: the smallest true difference that these samples would show four times in five."
+        f"Holm's correction is over the comparisons of this table ({len(found)}). "
+        "Could show: the smallest true difference that these samples would show four times in five."
     )
-    return Grid(id, f"Paired differences in {metric.replace('_', ' ')}", columns, rows, note)
+    return Grid(id, f"Paired differences in {METRICS[metric]}", columns, rows, note)
 
 
 def verdict(views: Sequence[View], found: Sequence[Pair], metric: str) -> str:
     """The ranking in a sentence: the best run, and which cannot be told from it."""
     best = ranked(views, metric)[0]
-    said = f"{best.name} has the highest {metric.replace('_', ' ')}: {percent(best.results.metrics[metric])}."
+    said = f"{best.name} has the highest {METRICS[metric]}: {percent(best.results.metrics[metric])}."
     close = [pair.a for pair in found if pair.b == best.name and not pair.told_apart]
     if not close:
         return f"{said} All others are lower by more than chance explains."

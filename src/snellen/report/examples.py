@@ -12,14 +12,16 @@ import numpy as np
 from snellen.core.stages import Failed, Key, Reply
 from snellen.core.tables import Table
 from snellen.report.blocks import Block, Gallery, Section, Text
+from snellen.report.box_kinds import KINDS
+from snellen.report.boxes import Boxes
 from snellen.report.inputs import View
 from snellen.report.thumbnails import pictures_of
 
 SHARES = (("wrong", 0.55), ("other", 0.15), ("right", 0.3))
 """What the examples of a kind of question are made of, as far as there is enough of each."""
 
-REPLY_SHOWN = 2000
-"""Characters of a reply that the page shows."""
+REPLY_SHOWN, BOX_REPLY_SHOWN = 2000, 600
+"""Characters of a reply that the page shows, beside answers and beside boxes (of which there are thousands)."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,90 @@ def answers(views: Sequence[View], shelf: Shelf) -> Section:
         blocks.append(Gallery(view.slug, "answers", data))
     lead = "Some of what was asked: mistakes first, replies that name no option, and some that are right."
     return Section("examples", "Examples", tuple(blocks), lead)
+
+
+def boxes(runs: Sequence[Boxes], shelf: Shelf) -> Section:
+    """Pictures with truth and predictions overlaid, a gallery per run; those with most errors are kept first."""
+    blocks: list[Block] = []
+    for run in runs:
+        if len(runs) > 1:
+            blocks.append(Text(run.view.name, "heading"))
+        blocks.append(Gallery(run.view.slug, "boxes", _boxes(run, shelf)))
+    return Section("pictures", "Pictures", tuple(blocks))
+
+
+def _boxes(run: Boxes, shelf: Shelf) -> dict[str, Any]:
+    view, instances = run.view, run.instances
+    outcomes, sample = view.outcomes, instances.table["sample"]
+    wrong = (instances.truth | instances.predicted) & (run.kinds.kind != "hit")
+    errors = np.bincount(sample[wrong], minlength=len(outcomes)) + outcomes["unread"]
+    kept = np.sort(np.argsort(-errors, kind="stable")[: shelf.most])
+    samples = outcomes["sample"][kept].tolist()
+    pictures = pictures_of(
+        view.task, samples, side=shelf.side, folder=_folder(shelf, view), web=f"pictures/{view.slug}"
+    )
+    replies = view.replies_to(samples)
+    order = np.argsort(sample, kind="stable")
+    starts = np.searchsorted(sample[order], np.arange(len(outcomes) + 1))
+    items = []
+    for row, name in zip(kept.tolist(), samples, strict=True):
+        rows = order[starts[row] : starts[row + 1]]
+        small = pictures.found.get(name)
+        reply = _text(replies.get(name, ()))
+        items.append({
+            "id": name,
+            "picture": small.address if small else None,
+            "missing": pictures.missing.get(name, ""),
+            "size": [small.width, small.height] if small else _extent(view, row, rows),
+            "boxes": [_box(run, i) for i in rows.tolist() if _shown(run, i)],
+            "errors": int(errors[row]),
+            **({} if outcomes["status"][row] == "ok" else {"status": str(outcomes["status"][row])}),
+            **({"why": str(outcomes["reason"][row])} if outcomes["reason"][row] else {}),
+            **({"reply": reply} if reply else {}),
+        })  # fmt: skip
+    note = f"Shown: {len(items):,} of {len(outcomes):,} pictures" + (
+        ", those with most errors." if len(items) < len(outcomes) else "."
+    )
+    return {
+        "note": " ".join(filter(None, (note, pictures.problem))),
+        "labels": [*view.tables.classes, "(unknown)"],
+        "kinds": list(BOX_KINDS),
+        "words": KINDS,
+        "items": items,
+    }
+
+
+BOX_KINDS = (*KINDS, "crowd", "")
+
+
+def _shown(run: Boxes, row: int) -> bool:
+    return bool(run.instances.table["truth"][row] or run.kinds.kind[row])
+
+
+def _box(run: Boxes, row: int) -> list[Any]:
+    """`[is it a truth, x1, y1, x2, y2, label, kind, score]`, px; without a score where there is none."""
+    table = run.instances.table
+    kind = "crowd" if table["crowd"][row] else str(run.kinds.kind[row])
+    label, score = int(table["label"][row]), float(table["score"][row])
+    corners = [round(float(table[side][row]), 1) for side in ("x1", "y1", "x2", "y2")]
+    box: list[Any] = [int(table["truth"][row]), *corners, label if label >= 0 else len(run.view.tables.classes)]
+    return [*box, BOX_KINDS.index(kind), *([] if np.isnan(score) else [round(score, 3)])]
+
+
+def _extent(view: View, row: int, rows: np.ndarray[Any, np.dtype[np.int64]]) -> list[int]:
+    """The size of a picture that is not at hand: as the tables know it, else what holds all boxes."""
+    outcomes, table = view.outcomes, view.tables.detections
+    if "width" in outcomes and "height" in outcomes and outcomes["width"][row] > 0:
+        return [int(outcomes["width"][row]), int(outcomes["height"][row])]
+    assert table is not None
+    ends = [table[side][rows] for side in ("x2", "y2")]
+    return [max(1, int(np.ceil(end.max(initial=1.0)))) for end in ends]
+
+
+def _text(replies: Sequence[tuple[Key, Reply | Failed]]) -> str:
+    """What was said, where something was said in words."""
+    spoken = [(key, reply) for key, reply in replies if isinstance(reply, Failed) or reply.text]
+    return said(spoken, most=BOX_REPLY_SHOWN) if spoken else ""
 
 
 def choose(view: View, most: int) -> list[int]:
@@ -97,7 +183,7 @@ def _answers(view: View, rows: Sequence[int], shelf: Shelf) -> dict[str, Any]:
     return {"note": " ".join(filter(None, (f"Shown: {shown}.", pictures.problem))), "items": items}
 
 
-def said(replies: Sequence[tuple[Key, Reply | Failed]]) -> str:
+def said(replies: Sequence[tuple[Key, Reply | Failed]], *, most: int = REPLY_SHOWN) -> str:
     """What was replied, verbatim, several calls or draws one under the other."""
     parts = [_one(key, reply, alone=len(replies) == 1) for key, reply in replies]
     text = "\n".join(parts)

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from snellen.core.specs import Json, canonical
 from snellen.core.stages import Failed, Key, Reply
 from snellen.core.tables import Table, Tables
 from snellen.evals.comparison import Scored
 from snellen.evals.results import Results
 from snellen.runs.store import Run
+
+NAMED = 32
+"""An option whose value is longer as JSON (a path, a hash) is no part of a run's name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,12 @@ class View:
     def grounded(self) -> bool:
         """Whether it is about boxes, not about closed questions."""
         return self.tables.detections is not None
+
+    @property
+    def scored_detections(self) -> bool:
+        """Whether all predicted boxes have scores (closed answers need none)."""
+        table = self.tables.detections
+        return table is None or bool(np.isfinite(table["score"][~table["truth"]]).all())
 
     @property
     def scored(self) -> Scored:
@@ -122,15 +133,18 @@ def _agree(one: View, other: View) -> bool:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    models = [run.manifest.model_name for run in runs]
+    """Names that differ: the model; else with the options in which runs of it differ; else the run's folder."""
+    models = [run.manifest.model_name.removeprefix("import/") for run in runs]
     names = list(models)
     for i, run in enumerate(runs):
         peers = [other for other, model in zip(runs, models, strict=True) if model == models[i]]
         if len(peers) > 1:
-            parts = [*_differing(run, peers, "task"), *_differing(run, peers, "model")]
-            names[i] = f"{models[i]} ({', '.join(parts)})" if parts else models[i]
+            said = [*_differing(run, peers, "task"), *_differing(run, peers, "model")]
+            names[i] = f"{models[i]} ({', '.join(said)})" if said else models[i]
     counts = Counter(names)
-    names = [name if counts[name] == 1 else f"{name} [{run.name}]" for name, run in zip(names, runs, strict=True)]
+    for i, run in enumerate(runs):
+        if counts[names[i]] > 1:
+            names[i] = run.name if models[i] in run.name else f"{names[i]} [{run.name}]"
     counts, seen = Counter(names), Counter[str]()
     for i, name in enumerate(names):
         if counts[name] > 1:
@@ -140,14 +154,20 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 
 def _differing(run: Run, peers: Sequence[Run], part: str) -> list[str]:
-    """The options of the task or the model in which a run differs from others of the same model."""
+    """The options of the task or the model in which a run differs from others of the same model, if short enough."""
 
     def options(of: Run) -> Mapping[str, Any]:
         return of.manifest.task if part == "task" else of.manifest.model.get("options", {})
 
     names = dict.fromkeys(name for peer in peers for name in options(peer))
-    return [
-        str(options(run).get(name)) if name == "task" else f"{name} {options(run).get(name)}"
-        for name in names
-        if len({canonical(options(peer).get(name)) for peer in peers}) > 1
-    ]
+    said = []
+    for name in names:
+        values = {canonical(options(peer).get(name)) for peer in peers}
+        if len(values) > 1 and all(len(value) <= NAMED for value in values):
+            value = options(run).get(name)
+            said.append(str(value) if name == "task" else f"{name.replace('_', ' ')} {_plain(value)}")
+    return said
+
+
+def _plain(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -8,13 +8,15 @@ from typing import Any
 
 from snellen.core.specs import Json
 from snellen.report.cells import Cell, borders, side
-from snellen.report.figures import OTHER, Figure, figure, ink
+from snellen.report.figures import OTHER, RULE, Figure, figure, ink
 
 WIDTH = 252
 
 
-def accuracy_map(id: str, found: list[Cell], *, title: str, span: tuple[float, float] = (0.0, 1.0)) -> Figure:
-    """Per cent right in each cell; colours run over `span`, which maps beside each other share."""
+def accuracy_map(
+    id: str, found: list[Cell], *, title: str, span: tuple[float, float] = (0.0, 1.0), what: str = "right"
+) -> Figure:
+    """Per cent right (or `what` else) in each cell; colours run over `span`, which maps beside each other share."""
     import altair as alt
 
     low, high = span
@@ -24,7 +26,7 @@ def accuracy_map(id: str, found: list[Cell], *, title: str, span: tuple[float, f
             "accuracy": cell.correct / cell.n,
             "shown": f"{100 * cell.correct / cell.n:.0f}",
             "ink": "#ffffff" if cell.correct / cell.n < low + 0.6 * (high - low) else "#000000",
-            "says": f"row {cell.row + 1}, column {cell.column + 1}: {cell.correct} of {cell.n} right"
+            "says": f"row {cell.row + 1}, column {cell.column + 1}: {cell.correct} of {cell.n} {what}"
             f" ({100 * cell.correct / cell.n:.0f} %)",
         }
         for cell in found
@@ -39,7 +41,7 @@ def accuracy_map(id: str, found: list[Cell], *, title: str, span: tuple[float, f
     n = side(found)
     ground = _squares(rows, n).encode(color=colour)
     numbers = _texts(rows, n, "shown")
-    return figure(id, _sized(alt.layer(ground, numbers)), title=title, alt=_accuracy_words(title, found))
+    return figure(id, _sized(alt.layer(ground, numbers)), title=title, alt=_accuracy_words(title, found, what))
 
 
 def response_map(
@@ -155,19 +157,20 @@ def _texts(rows: list[dict[str, Json]], n: int, field: str) -> Any:
 
 
 def _sized(chart: Any) -> Any:
-    return chart.properties(width=WIDTH, height=WIDTH)
+    import altair as alt
+
+    return chart.properties(width=WIDTH, height=WIDTH, view=alt.ViewBackground(stroke=RULE))
 
 
-def _accuracy_words(title: str, found: list[Cell]) -> str:
+def _accuracy_words(title: str, found: list[Cell], what: str) -> str:
     if not found:
         return f"{title}: no cells."
     worst = min(found, key=lambda c: c.correct / c.n)
     best = max(found, key=lambda c: c.correct / c.n)
-    return (
-        f"{title}. Map of {len(found)} cells: from {100 * worst.correct / worst.n:.0f} % right in row {worst.row + 1}, "
-        f"column {worst.column + 1} to {100 * best.correct / best.n:.0f} % in row {best.row + 1}, "
-        f"column {best.column + 1}."
+    ends = " to ".join(
+        f"{100 * cell.correct / cell.n:.0f} % in row {cell.row + 1}, column {cell.column + 1}" for cell in (worst, best)
     )
+    return f"{title}. Map of {len(found)} cells, per cent {what}: from {ends}."
 
 
 def _response_words(title: str, found: list[Cell]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.report import answer_tables
+from snellen.report import answer_tables, box_tables
 from snellen.report.blocks import Block, Findings, Section
-from snellen.report.comparisons import main_metric, pairs, pairs_grid, verdict
+from snellen.report.comparisons import METRICS, main_metrics, pairs, pairs_grid, verdict
 from snellen.report.grids import percent
 from snellen.report.inputs import View, comparable
 
@@ -17,22 +17,31 @@ def section(views: Sequence[View], *, id: str = "overview") -> Section:
     said: list[tuple[str, tuple[str, ...]]] = []
     tables: list[Block] = []
     for i, group in enumerate(groups):
-        metric = main_metric(group)
-        if metric is None:
+        metrics = main_metrics(group)
+        if not metrics:
             continue
         if len(group) == 1:
-            said.append(("", (_alone(group[0], metric),)))
+            said.append(("", (_alone(group[0], metrics[0]),)))
             continue
-        found = pairs(group, metric)
-        said.append((_of(group) if len(groups) > 1 else "", (verdict(group, found, metric),)))
-        tables.append(pairs_grid(f"pairs-{i + 1}", found, metric))
+        found = {metric: pairs(group, metric) for metric in metrics}
+        sentences = tuple(verdict(group, some, metric) for metric, some in found.items())
+        said.append((_of(group) if len(groups) > 1 else "", sentences))
+        tables += [pairs_grid(f"pairs-{metric}-{i + 1}", some, metric) for metric, some in found.items()]
     blocks: list[Block] = [Findings(tuple(said))] if said else []
-    blocks.append(answer_tables.headline(views))
+    blocks.append(box_tables.set_grid(views) if views[0].grounded else answer_tables.headline(views))
     return Section(id, "Overview", (*blocks, *tables))
 
 
 def _alone(view: View, metric: str) -> str:
-    return f"{view.name}: {metric.replace('_', ' ')} {percent(view.results.metrics[metric])} on {_of([view])}."
+    return f"{view.name}: {METRICS[metric]} {percent(view.results.metrics[metric])} on {_of([view])}."
+
+
+def about(group: Sequence[View]) -> str:
+    """What these runs are about, in a few words."""
+    tasks = dict.fromkeys(view.results.task for view in group)
+    questions = dict.fromkeys(question for view in group for question in view.questions if question)
+    asked = f": {', '.join(questions)}" if 0 < len(questions) <= 4 else ""
+    return f"{', '.join(tasks)}{asked} ({len(group[0].outcomes):,} samples)"
 
 
 def _of(group: Sequence[View]) -> str:

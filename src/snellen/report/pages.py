@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from snellen.core.errors import InputError, StoreError
-from snellen.report import answers, examples, overview, provenance
+from snellen.report import answers, boxes, examples, overview, provenance
 from snellen.report.blocks import Block, Row, Section
 from snellen.report.figures import Figure
 from snellen.report.grids import Grid
@@ -27,12 +27,19 @@ EMBEDDED = 24
 """Pictures per run in a single file."""
 
 
-def report(runs: Sequence[Run], out: Path, *, single_file: bool = False, pictures: int | None = None) -> Path:
+def report(
+    runs: Sequence[Run],
+    out: Path,
+    *,
+    single_file: bool = False,
+    pictures: int | None = None,
+    opening: Sequence[Section] = (),
+) -> Path:
     """Writes the report of scored `runs` into the folder `out` and returns the page's path.
 
     single_file: everything stands in `index.html`; PNG files are left out. pictures: at most so many per run (by
-    default 5,000 with boxes, 120 answers, 24 of either in a single file). StoreError where a run was not scored or
-    `out` holds other files.
+    default 5,000 with boxes, 120 answers, 24 of either in a single file). opening: sections that stand first. StoreError where a run was
+    not scored or `out` holds other files.
     """
     if not runs:
         raise InputError("a report needs at least one run")
@@ -41,7 +48,7 @@ def report(runs: Sequence[Run], out: Path, *, single_file: bool = False, picture
     most = {kind: EMBEDDED if single_file else number for kind, number in MOST.items()}
     if pictures is not None:
         most = dict.fromkeys(most, pictures)
-    sections = distinct(_sections(views, None if single_file else out / "pictures", most))
+    sections = distinct([*opening, *_sections(views, None if single_file else out / "pictures", most)])
     path = out / "index.html"
     path.write_text(Page(out, single_file).render(views, sections), encoding="utf-8")
     return path
@@ -89,9 +96,22 @@ def _sections(views: Sequence[View], folder: Path | None, most: dict[str, int]) 
     made: list[Section] = []
     groups = parts(views)
     for number, group in enumerate(groups, 1):
-        found = [overview.section(group), *answers.sections(group)]
-        found.append(examples.answers(group, examples.Shelf(folder, most["answers"])))
+        found = [overview.section(group), *_about(group, folder, most)]
         if len(groups) > 1:
-            found = [replace(section, title=f"{number}. {section.title}") for section in found]
+            name = f"{number}. {overview.about(group)}"
+            found = [replace(section, part=name) for section in found]
+            found[0] = replace(found[0], lead=_APART)
         made += found
-    return [*made, provenance.failures(views), provenance.manifests(views)]
+    last = [provenance.failures(views), provenance.manifests(views)]
+    return [*made, *(replace(section, part="All runs" if len(groups) > 1 else "") for section in last)]
+
+
+_APART = "Runs whose truth or samples differ stand in different parts: their figures must not be compared."
+
+
+def _about(group: Sequence[View], folder: Path | None, most: dict[str, int]) -> list[Section]:
+    """What there is to say about runs of one kind: boxes, or closed questions."""
+    if group[0].grounded:
+        runs = [boxes.Boxes.of(view) for view in group]
+        return [*boxes.sections(runs), examples.boxes(runs, examples.Shelf(folder, most["boxes"], side=400))]
+    return [*answers.sections(group), examples.answers(group, examples.Shelf(folder, most["answers"]))]

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class Page:
         page: str = environment.get_template("page.html").render(
             title=_title(views),
             subtitle=_subtitle(views),
-            sections=sections,
+            chapters=[(part, list(some)) for part, some in groupby(sections, key=lambda section: section.part)],
             version=version("snellen"),
             css=css,
             js=js,

@@ -128,12 +128,137 @@
 
   function picture(address, missing, alt) {
     if (!address) return make("div", { class: "picture none" }, missing || "no picture");
-    return make("div", { class: "picture", style: "cursor: default" }, make("img", { src: address, alt, loading: "lazy", decoding: "async" }));
+    return make("div", { class: "answer picture", style: "cursor: default" }, make("img", { src: address, alt, loading: "lazy", decoding: "async" }));
   }
 
   /* ---- boxes ------------------------------------------------------------------------------------------------- */
 
-  function boxes() {}
+  const TRUTH = 0, X1 = 1, Y1 = 2, X2 = 3, Y2 = 4, LABEL = 5, KIND = 6, SCORE = 7;
+
+  function boxes(root, data) {
+    const state = { label: "", kind: "", sort: "errors", search: "", truth: true, said: true };
+    const kindIndex = new Map(data.kinds.map((kind, i) => [kind, i]));
+    const present = counted(data.items.flatMap((item) => item.boxes.map((box) => box[LABEL])));
+    const kindCounts = counted(data.items.flatMap((item) => item.boxes.filter((box) => !box[TRUTH] || data.kinds[box[KIND]] === "miss").map((box) => data.kinds[box[KIND]])));
+    const controls = make("div", { class: "controls" });
+    const labels = [...present].sort((a, b) => b[1] - a[1]).map(([i, n]) => [String(i), `${data.labels[i]} (${n})`]);
+    controls.append(choice("Class", [["", "all"], ...labels], (value) => { state.label = value; update(); }));
+    const kinds = Object.keys(data.words).filter((kind) => kindCounts.has(kind));
+    controls.append(choice("With", [["", "anything"], ...kinds.map((kind) => [kind, `${kind} (${kindCounts.get(kind)})`])],
+      (value) => { state.kind = value; update(); }));
+    controls.append(choice("Order", [["errors", "most errors first"], ["fewest", "fewest errors first"], ["many", "most instances first"], ["name", "by name"]],
+      (value) => { state.sort = value; update(); }));
+    const search = make("input", { type: "search", size: "14", oninput: () => { state.search = search.value.toLowerCase(); update(); } });
+    controls.append(make("label", {}, "Name holds", search));
+    for (const [name, text] of [["truth", "truth"], ["said", "predictions"]]) {
+      const box = make("input", { type: "checkbox", checked: true, onchange: () => { state[name] = box.checked; redraw(); } });
+      controls.append(make("label", { class: "tick" }, box, text));
+    }
+    const key = make("div", { class: "key" });
+    for (const [style, text, dash] of [["#56d0f0", "truth, found", true], ["#ffc83d", "truth, missed", true], ["#5ccc80", "hit", false], ["#ff6a4d", "error", false]]) {
+      key.append(make("span", {}, make("i", { class: dash ? "dash" : null, style: `border-color: ${style}` }), text));
+    }
+    root.append(controls, key);
+    const show = pager(root, (item, i, all) => boxCard(item, i, all, data, state));
+    let current = [];
+    const wanted = (item) => item.boxes.some((box) =>
+      (!state.label || String(box[LABEL]) === state.label)
+      && (!state.kind || (box[KIND] === kindIndex.get(state.kind) && (!box[TRUTH] || state.kind === "miss"))));
+    const orders = {
+      errors: (a, b) => b.errors - a.errors, fewest: (a, b) => a.errors - b.errors,
+      many: (a, b) => b.boxes.length - a.boxes.length, name: (a, b) => a.id.localeCompare(b.id, "en", { numeric: true }),
+    };
+    function update() {
+      current = data.items.filter((item) => (!state.search || item.id.toLowerCase().includes(state.search))
+        && ((!state.label && !state.kind) || wanted(item)));
+      current.sort((a, b) => orders[state.sort](a, b) || a.id.localeCompare(b.id, "en", { numeric: true }));
+      show(current);
+    }
+    function redraw() {
+      root.classList.toggle("no-truth", !state.truth);
+      root.classList.toggle("no-said", !state.said);
+    }
+    update();
+  }
+
+  function overlay(item, data) {
+    const [w, h] = item.size;
+    const svg = shape("svg", { viewBox: `0 0 ${w} ${h}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+    const order = [...item.boxes].sort((a, b) => b[TRUTH] - a[TRUTH]);
+    for (const box of order) {
+      const kind = data.kinds[box[KIND]];
+      const style = kind === "crowd" ? "box-crowd" : box[TRUTH] ? (kind === "miss" ? "box-missed" : "box-truth") : kind === "hit" ? "box-hit" : "box-error";
+      const place = { x: box[X1], y: box[Y1], width: Math.max(0, box[X2] - box[X1]), height: Math.max(0, box[Y2] - box[Y1]) };
+      const group = shape("g", { class: box[TRUTH] ? "truth" : "said" });
+      const front = shape("rect", { ...place, class: style });
+      const title = shape("title", {});
+      title.textContent = boxWords(box, data);
+      front.append(title);
+      group.append(shape("rect", { ...place, class: "back" }), front);
+      svg.append(group);
+    }
+    return svg;
+  }
+
+  function boxWords(box, data) {
+    const kind = data.kinds[box[KIND]];
+    const score = box.length > SCORE ? `, score ${box[SCORE]}` : "";
+    if (box[TRUTH]) {
+      const fate = { hit: "found", miss: "missed", crowd: "crowd region" }[kind] || `missed by a ${kind} error`;
+      return `truth: ${data.labels[box[LABEL]]}, ${fate}`;
+    }
+    return `predicted: ${data.labels[box[LABEL]]}${score}, ${kind}${kind && data.words[kind] ? `: ${data.words[kind]}` : ""}`;
+  }
+
+  function tally(item, data) {
+    const counts = new Map();
+    for (const box of item.boxes) {
+      const kind = data.kinds[box[KIND]];
+      if (!box[TRUTH] || kind === "miss") counts.set(kind, (counts.get(kind) || 0) + 1);
+    }
+    return Object.keys(data.words).filter((kind) => counts.has(kind)).map((kind) => `${counts.get(kind)} ${kind}`).join(", ") || "nothing there, nothing said";
+  }
+
+  function boxCard(item, i, all, data) {
+    return make("article", { class: "card" },
+      make("button", { class: "picture", type: "button", style: `aspect-ratio: ${item.size[0]} / ${item.size[1]}`,
+        "aria-label": `Enlarge ${item.id}: ${tally(item, data)}`, onclick: () => enlarge(all, i, data) },
+        item.picture ? make("img", { src: item.picture, alt: `Picture ${item.id}`, loading: "lazy", decoding: "async" }) : null,
+        overlay(item, data)),
+      make("div", { class: "text" },
+        make("div", {}, tally(item, data)),
+        item.status ? make("div", { class: "verdict wrong" }, `Reply ${item.status}${item.why ? `: ${item.why}` : ""}`) : null,
+        item.picture ? null : make("div", { class: "soft" }, item.missing || "no picture"),
+        make("div", { class: "id" }, item.id)));
+  }
+
+  function enlarge(all, i, data) {
+    const dialog = make("dialog", { "aria-label": "Picture with boxes", onclose: () => dialog.remove() });
+    function draw() {
+      const item = all[i];
+      const list = make("ul", {});
+      for (const box of item.boxes) list.append(make("li", {}, boxWords(box, data)));
+      const step = (by) => () => { i = (i + by + all.length) % all.length; draw(); };
+      dialog.replaceChildren(
+        make("form", { method: "dialog" },
+          make("button", { type: "button", onclick: step(-1) }, "Previous"),
+          make("button", { type: "button", onclick: step(1) }, "Next"),
+          make("button", {}, "Close")),
+        make("div", { class: "picture", style: `--ratio: ${item.size[0] / item.size[1]}; aspect-ratio: ${item.size[0]} / ${item.size[1]}` },
+          item.picture ? make("img", { src: item.picture, alt: `Picture ${item.id}` }) : null, overlay(item, data)),
+        make("div", { class: "text" }, make("div", { class: "id" }, item.id), make("div", {}, tally(item, data)),
+          item.why ? make("p", { class: "soft" }, item.why) : null,
+          item.reply ? make("div", { class: "reply" }, item.reply) : null, list));
+    }
+    dialog.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (by) { i = (i + by + all.length) % all.length; draw(); }
+    });
+    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    draw();
+    document.body.append(dialog);
+    dialog.showModal();
+  }
 
   /* ---- the page ---------------------------------------------------------------------------------------------- */
 

@@ -11,18 +11,16 @@ from snellen.parsing.writing import Line, writable
 SIGNATURE = re.compile(r"<loc\d")
 _RUN = re.compile(r"(?:<loc\d{4}>\s*)+")
 _BIN = re.compile(r"\d{4}")
+_PARTIAL = re.compile(r"<(?:l(?:o(?:c\d{0,4})?)?)?\s*$")
 _SEGMENT = re.compile(r"<seg\d*>?")
 
 
 def read(text: str, context: Context) -> Scan:
     """Four tokens and a label make a box; the label ends at `;` or at the next token."""
     runs = list(_RUN.finditer(text))
-    ends = [run.start() for run in runs[1:]] + [len(text)]
+    ends = [*(run.start() for run in runs[1:]), len(text)][: len(runs)]
     items: list[Item] = []
-    cut = (
-        text.rstrip().rpartition(">")[2].lstrip().startswith("<loc")
-        or re.search(r"<(?:l(?:o(?:c)?)?)?$", text) is not None
-    )
+    cut = _PARTIAL.search(text) is not None
     for run, end in zip(runs, ends, strict=True):
         bins = tuple(float(b) for b in _BIN.findall(run[0]))
         rest = _SEGMENT.sub(" ", text[run.end() : end])

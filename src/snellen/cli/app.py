@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "bench": ("bench", "Which model, with which prompt, on these pictures, at what cost, and how sure."),
     "init": ("init", "Write a commented bench.yaml for a folder of labelled pictures."),
     "probe": ("probe", "Which box notation a model really speaks."),
+    "cache": ("cache", "What the cache of replies holds; clears it."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

@@ -56,6 +56,9 @@ def run(
     budget: Annotated[
         float | None, typer.Option(help="Stop cleanly at so many USD.", min=0, show_default=False)
     ] = None,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Take replies from this machine's cache, and keep them there.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Ask nothing: write the first prompts with their pictures, and count.")
     ] = False,
@@ -93,6 +96,10 @@ def run(
     )
     choices = Choices(draws=draws, selection=selection, max_requests=max_requests)
     answering = build(spec, task=asked)
+    if cache:
+        from snellen.models.cache import CachedModel, ReplyCache, cache_file
+
+        answering = CachedModel(answering, ReplyCache(cache_file()))
     if dry_run:
         _dry_run(asked, answering, choices, out, as_json=json_)
         return

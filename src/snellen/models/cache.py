@@ -12,10 +12,11 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
+from weakref import finalize
 
 import orjson
 
@@ -52,55 +53,50 @@ class Size(NamedTuple):
 
 
 class ReplyCache:
-    """Replies by hash in an SQLite file, which is made where there is none."""
+    """Replies by hash in an SQLite file, which is made where there is none. Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(self._open()) as base:
-                base.execute("PRAGMA journal_mode=WAL")
-                base.execute(
-                    "CREATE TABLE IF NOT EXISTS replies"
-                    " (key BLOB PRIMARY KEY, model TEXT, reply BLOB, stored REAL) WITHOUT ROWID"
-                )
+            self._base = sqlite3.connect(path, timeout=30.0, check_same_thread=False)
+            finalize(self, self._base.close)
+            self._base.execute("PRAGMA journal_mode=WAL")
+            self._base.execute("PRAGMA synchronous=NORMAL")  # a lost reply is asked again; the file cannot break
+            self._base.execute(
+                "CREATE TABLE IF NOT EXISTS replies"
+                " (key BLOB PRIMARY KEY, model TEXT, reply BLOB, stored REAL) WITHOUT ROWID"
+            )
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the cache of replies cannot be used ({error}): {path}") from error
 
     def get(self, key: bytes) -> Reply | None:
         """The reply stored under `key`, if any."""
-        with closing(self._open()) as base:
-            row = base.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        with self._lock:
+            row = self._base.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         return None if row is None else records.from_json(orjson.loads(row[0]))
 
     def put(self, key: bytes, reply: Reply, *, model: str) -> None:
         """Stores a reply; one that is there already stays."""
         row = (key, model, orjson.dumps(records.to_json(reply), option=orjson.OPT_SERIALIZE_NUMPY), time.time())
-        with closing(self._open()) as base, base:
-            base.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", row)
+        with self._lock, self._base:
+            self._base.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", row)
 
     def size(self) -> Size:
         """How many replies of which models, and how large the file is."""
-        with closing(self._open()) as base:
-            models = base.execute("SELECT model, COUNT(*) FROM replies GROUP BY model ORDER BY model").fetchall()
+        with self._lock:
+            models = self._base.execute("SELECT model, COUNT(*) FROM replies GROUP BY model ORDER BY model").fetchall()
         return Size(sum(count for _, count in models), self.path.stat().st_size, tuple(models))
 
     def clear(self, *, model: str | None = None) -> int:
         """Forgets everything, or the replies of one model; how many."""
-        with closing(self._open()) as base:
-            with base:
-                gone = (
-                    base.execute("DELETE FROM replies")
-                    if model is None
-                    else base.execute("DELETE FROM replies WHERE model = ?", (model,))
-                )
-            base.execute("VACUUM")
-        return gone.rowcount
-
-    def _open(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.path, timeout=30.0)
-        base.execute("PRAGMA synchronous=NORMAL")  # a lost reply is asked again; a broken file cannot come of it
-        return base
+        which, values = ("", ()) if model is None else (" WHERE model = ?", (model,))
+        with self._lock:
+            with self._base:
+                gone = self._base.execute(f"DELETE FROM replies{which}", values).rowcount  # noqa: S608
+            self._base.execute("VACUUM")
+        return gone
 
 
 @dataclass(frozen=True)

@@ -74,12 +74,12 @@ def right(setting: str, name: str, every: int, **options: object) -> dict[str, f
 @pytest.mark.parametrize(
     ("setting", "every", "options"),
     [
-        ("single-object", 151, {}),
-        ("single-object", 151, {"side": 336, "size": "small"}),
-        ("relative-position", 151, {}),
-        ("relative-size", 601, {}),
-        ("relative-distance", 151, {}),
-        ("counting", 5, {"distractors": 2}),
+        ("single-object", 401, {}),
+        ("single-object", 401, {"side": 336, "size": "small"}),
+        ("relative-position", 401, {}),
+        ("relative-size", 1601, {}),
+        ("relative-distance", 401, {}),
+        ("counting", 13, {"distractors": 2}),
     ],
 )
 def test_the_observer_at_full_resolution_answers_everything(
@@ -89,6 +89,6 @@ def test_the_observer_at_full_resolution_answers_everything(
 
 
 def test_the_observer_sees_less_with_fewer_pixels() -> None:
-    sharp, coarse, blind = (right("single-object", name, 61) for name in ("96", "24", "12"))
+    sharp, coarse, blind = (right("single-object", name, 161) for name in ("96", "24", "12"))
     assert sharp["shape"] > coarse["shape"] > blind["shape"]
     assert coarse["position"] == 1

@@ -27,6 +27,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a commented bench.yaml for a folder of labelled pictures."),
     "probe": ("probe", "Which box notation a model really speaks."),
     "cache": ("cache", "What the cache of replies holds; clears it."),
+    "parse": ("parse", "What one reply means: its boxes and points, read on standard input."),
+    "list": ("list", "The names that options take: notations, formats, exams, models, ..."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

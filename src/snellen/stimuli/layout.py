@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from snellen.core.errors import DataError
 from snellen.core.pictures import Picture
 from snellen.core.stages import Attribute, Choice, Sample
-from snellen.stimuli.render import render
+from snellen.stimuli.render import paint, render
 from snellen.stimuli.representation import to_repr, truth_of
 from snellen.stimuli.worlds import World
 
@@ -90,6 +92,25 @@ def read_layout(folder: Path) -> list[Asked]:
             target, also = _answer(answers, (stim, entity, *path), place)
         out.append(Asked(stim, entity, kind, question, options, target, also))
     return out
+
+
+def check_pictures(folder: Path) -> dict[str, int]:
+    """Looks at every picture of a folder: how many there are, and how many show exactly the world that we wrote.
+
+    DataError for a picture that is missing, damaged, or shows something else than its world.
+    """
+    told = read_json(folder / "repr.json") if (folder / "repr.json").is_file() else {}
+    stims = list(read_json(folder / "questions.json"))
+    shown = 0
+    for stim in stims:
+        picture = Picture.from_file(folder / "images" / f"{stim}.png")
+        image = picture.image()
+        if "snellen" in told.get(stim, {}):
+            world = World.from_json(told[stim]["snellen"])
+            if picture.encoded() != render(world) and not np.array_equal(np.asarray(image), paint(world)):
+                raise DataError(f"the picture does not show the world that repr.json tells: {picture.path}")
+            shown += 1
+    return {"whole": len(stims), "equal to their worlds": shown}
 
 
 def sample_of(asked: Asked, folder: Path, *, attributes: Mapping[str, Attribute] | None = None) -> Sample[Choice]:

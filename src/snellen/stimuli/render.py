@@ -34,7 +34,7 @@ def render(world: World) -> bytes:
 def paint(world: World) -> NDArray[np.uint8]:
     """The pixels of `world`: uint8 (side, side, 3)."""
     grid = world.board
-    canvas = np.empty((world.side, world.side, 3), dtype=np.float64)
+    canvas = np.empty((world.side, world.side, 3), dtype=np.uint8)
     canvas[:] = PAINTS[world.background]
     for thing in world.objects:
         top, left = grid.pad + thing.row * grid.cell, grid.pad + thing.col * grid.cell
@@ -44,8 +44,8 @@ def paint(world: World) -> NDArray[np.uint8]:
         else:
             cover = mask(thing.shape, grid.cell, thing.scale, samples=_SOFT if world.antialias else 1)
             surface = _surface(thing, grid.cell)
-        place += cover[..., None] * (surface - place)
-    return np.round(canvas).astype(np.uint8)
+        place[:] = np.round(place + cover[..., None] * (surface - place))
+    return canvas
 
 
 def _surface(thing: Object, cell: int) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ A notation belongs to a (model, prompt): it is declared, never guessed from the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -105,25 +106,30 @@ NOTATIONS: Mapping[str, Notation] = MappingProxyType({
 """Name -> notation."""
 
 ALIASES: Mapping[str, str] = MappingProxyType({
-    "qwen2": "qwen2-vl", "qwen2.5": "qwen2.5-vl", "qwen25-vl": "qwen2.5-vl", "qwen2-5-vl": "qwen2.5-vl",
-    "qwen3": "qwen3-vl", "qwen3.5": "qwen3-vl", "qwen3.5-vl": "qwen3-vl", "gemma": "gemini", "gemma4": "gemini",
-    "gemma-4": "gemini", "paligemma2": "paligemma", "paligemma-2": "paligemma", "florence": "florence-2",
-    "florence2": "florence-2", "kosmos": "kosmos-2", "kosmos2": "kosmos-2", "internvl2": "internvl",
-    "internvl2.5": "internvl", "internvl3": "internvl", "asmv2": "all-seeing", "all-seeing-v2": "all-seeing",
-    "deepseek": "deepseek-vl2", "deepseek-ocr": "deepseek-vl2", "glm": "glm-4.5v", "glm-4v": "glm-4.5v",
-    "glm45v": "glm-4.5v", "minicpm": "minicpm-v", "seed1.5-vl": "seed-vl", "molmo1": "molmo", "molmo-1": "molmo",
-    "molmo-2": "molmo2", "moondream2": "moondream", "lfm2": "lfm2-vl", "lfm2.5-vl": "lfm2-vl", "shikra": "llava",
-    "openai": "gpt", "gpt-4o": "gpt", "voc": "pixels", "pascal-voc": "pixels", "claude": "pixels",
+    "qwen2": "qwen2-vl", "qwen2.5": "qwen2.5-vl", "qwen3": "qwen3-vl", "qwen3.5": "qwen3-vl", "qwen3.5-vl": "qwen3-vl",
+    "gemini-2": "gemini", "gemini-2.5": "gemini", "gemini-3": "gemini", "gemma": "gemini", "gemma-4": "gemini",
+    "paligemma-2": "paligemma", "florence": "florence-2", "kosmos": "kosmos-2", "internvl-2": "internvl",
+    "internvl-2.5": "internvl", "internvl-3": "internvl", "internvl-3.5": "internvl", "asm-v2": "all-seeing",
+    "all-seeing-v2": "all-seeing", "deepseek": "deepseek-vl2", "deepseek-ocr": "deepseek-vl2",
+    "deepseek-ocr-2": "deepseek-vl2", "glm": "glm-4.5v", "glm-4.1v": "glm-4.5v", "glm-4.6v": "glm-4.5v",
+    "minicpm": "minicpm-v", "minicpm-v-4.5": "minicpm-v", "minicpm-v-2.6": "minicpm-v", "seed-1.5-vl": "seed-vl",
+    "molmo-1": "molmo", "moondream-2": "moondream", "moondream-3": "moondream", "lfm2": "lfm2-vl",
+    "lfm2.5-vl": "lfm2-vl", "llava-1.5": "llava", "shikra": "llava", "openai": "gpt", "gpt-4o": "gpt", "gpt-5": "gpt",
+    "voc": "pixels", "pascal-voc": "pixels", "claude": "pixels", "xyxy-1000": "thousand", "xyxy-1": "unit",
+    "xyxy-px": "pixels", "yxyx-1000": "gemini", "xywh-px": "coco",
 })  # fmt: skip
-"""Other spellings of a notation's name."""
+"""Other names of a notation."""
+
+_SPELLED = {
+    re.sub(r"[^a-z0-9]", "", name): target for name, target in [*ALIASES.items(), *((name, name) for name in NOTATIONS)]
+}
 
 
 def named(name: str | Notation) -> Notation:
-    """The notation of that name (case, blanks and underscores do not matter); SpecError lists the known ones."""
+    """The notation of that name (case, dots, dashes and blanks do not matter); SpecError lists the known ones."""
     if isinstance(name, Notation):
         return name
-    plain = "-".join(name.lower().replace("_", "-").split())
-    found = NOTATIONS.get(ALIASES.get(plain, plain))
+    found = _SPELLED.get(re.sub(r"[^a-z0-9]", "", name.lower()))
     if found is None:
         raise unknown("notation", name, NOTATIONS)
-    return found
+    return NOTATIONS[found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.contingency_tables import mcnemar as reference
@@ -49,6 +49,7 @@ def test_cochrans_q_needs_several_models():
         cochran([[1], [0]])
 
 
+@settings(max_examples=8)  # statsmodels collects garbage in every call
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(p):
     assert holm_adjusted(p) == pytest.approx(list(multipletests(p, method="holm")[1]))

@@ -143,8 +143,6 @@ def carry_out(
 
 def finish(here: Run, *, score: bool, as_json: bool) -> None:
     """Scores a complete run and prints the results. IncompleteError where answers are missing."""
-    from snellen.evals.scores import score as score_run
-
     done, failed = here.answered()
     missing = here.manifest.requests - len(done)
     if missing:
@@ -156,6 +154,8 @@ def finish(here: Run, *, score: bool, as_json: bool) -> None:
     if not score:
         _say(f"{here.path}: {len(done):,} answers")
         return
+    from snellen.evals.scores import score as score_run
+
     results = score_run(here)
     if as_json:
         typer.echo(json.dumps(results.to_json(flat=True)))

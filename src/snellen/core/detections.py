@@ -92,7 +92,8 @@ class Detections:
 
     def take(self, index: ArrayLike) -> Detections:
         """The instances at `index` (integers or a boolean mask), in that order."""
-        chosen = np.arange(len(self))[np.asarray(index)]
+        picked = np.asarray(index)
+        chosen = np.arange(len(self))[picked if picked.size else picked.astype(np.int64)]
         return Detections(
             self.boxes[chosen],
             tuple(self.labels[i] for i in chosen),

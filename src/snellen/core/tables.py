@@ -63,8 +63,13 @@ DETECTIONS: Mapping[str, str] = {
     "best": "predictions: largest IoU with any truth, labels ignored (of a crowd: the share inside); truths: NaN",
     "excused": "bool: a kept prediction without partner, half of it or more inside a crowd region of its class",
     "excused_any": "the same, labels ignored",
+    "kind": "index into KINDS: what became of a kept prediction; truths: hit, miss, or the error that just failed it",
+    "about": "row (0-based) of the truth that a prediction hits or fails, of the prediction that hits a truth, -1",
 }  # fmt: skip
 """A row per instance: all truths by sample, then all predictions by sample, each in list order."""
+
+KINDS: tuple[str, ...] = ("none", "hit", "place", "label", "repeat", "both", "ghost", "miss", "excused")
+"""Kinds of error (`scoring.error_kinds` says which is which); `none`: not kept, or a crowd region."""
 
 
 @dataclass(frozen=True, eq=False)

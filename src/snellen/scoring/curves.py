@@ -135,3 +135,10 @@ def _each(right: Float, total: Float, recall: Float) -> tuple[Float, Float]:
         best = np.maximum.reduceat(precision[row], at)[::-1]
         area[row] = np.maximum.accumulate(best).sum() / len(RECALLS)
     return area, recall[:, -1]
+
+
+def area_under(right: Weights, wrong: Weights, truths: int) -> float:
+    """AP of one curve given by points in ranking order: how many are right and wrong so far."""
+    precision = right / np.maximum(right + wrong, np.finfo(np.float64).tiny)
+    best = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
+    return float(best[np.searchsorted(right / truths, RECALLS)].mean())

@@ -17,6 +17,7 @@ from snellen.core.errors import DataError, ShapeError
 from snellen.core.labels import ClassIndex
 from snellen.core.stages import Reading, Sample
 from snellen.core.tables import DETECTIONS, OUTCOMES, Column, Table, Tables
+from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
 from snellen.scoring.overlaps import Pairs, pairs_of
 
@@ -169,6 +170,7 @@ def _instances(truth: BoxTable, predicted: BoxTable, kept: Bool) -> dict[str, Co
 def _matches(truth: BoxTable, predicted: BoxTable, kept: Bool, pairs: Pairs) -> dict[str, Column]:
     """Partners, overlaps and excuses of truths and predictions."""
     g, n = len(truth), len(truth) + len(predicted)
+    every = pairs
     pairs = pairs.take((pairs.iou >= 0.5 - SLACK) & kept[pairs.predicted])
     label = truth.label[pairs.truth]
     same = (label == predicted.label[pairs.predicted]) & (label >= 0)
@@ -182,11 +184,12 @@ def _matches(truth: BoxTable, predicted: BoxTable, kept: Bool, pairs: Pairs) -> 
         if name == "partner":
             columns["overlap"] = np.full(n, np.nan)
             columns["overlap"][found.truth] = columns["overlap"][g + found.predicted] = found.iou
-    for name, chosen, partner in (("excused", crowd & same, "partner"), ("excused_any", crowd, "partner_any")):
+    for name, within, unless in (("excused", crowd & same, "partner"), ("excused_any", crowd, "partner_any")):
         inside = np.zeros(n, dtype=np.bool_)
-        inside[g + pairs.predicted[chosen]] = True
-        columns[name] = inside & (columns[partner] < 0)
-    return columns
+        inside[g + pairs.predicted[within]] = True
+        columns[name] = inside & (columns[unless] < 0)
+    partner, excused = columns["partner"], columns["excused"]
+    return columns | kind_columns(every, truth, predicted, kept=kept, partner=partner, excused=excused)
 
 
 def _outcomes(truth: BoxTable, about: Table | None, instances: Mapping[str, Column]) -> dict[str, Column]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
 from snellen.scoring.coco_matching import RIGHT, THRESHOLDS, WRONG, CocoMatches, filled
-from snellen.scoring.curves import RECALLS
+from snellen.scoring.curves import area_under
 from snellen.scoring.overlaps import Pairs, pairs_of, parts_of
 
 
@@ -109,16 +109,9 @@ def _areas(state: NDArray[np.int8], step: Int, knots: Sequence[_Knot], steps: in
         for knot in knots:
             knot.tally(least, sums)
         fewest, most, fewest_wrong, most_wrong = np.cumsum(sums, axis=1)
-        low.append(_area(fewest, most_wrong, truths))
-        high.append(_area(most, np.append(0.0, fewest_wrong[:-1]), truths))
+        low.append(area_under(fewest, most_wrong, truths))
+        high.append(area_under(most, np.append(0.0, fewest_wrong[:-1]), truths))
     return float(np.mean(low)), float(np.mean(high))
-
-
-def _area(right: Float, wrong: Float, truths: int) -> float:
-    """AP of a curve given by points: the best precision at each of the 101 recalls or a higher one."""
-    precision = right / np.maximum(right + wrong, np.finfo(np.float64).tiny)
-    best = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
-    return float(best[np.searchsorted(right / truths, RECALLS)].mean())
 
 
 def _cut_among_ties(predicted: BoxTable, scores: Float, max_dets: int) -> Bool:

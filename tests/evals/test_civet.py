@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from snellen.core.specs import ModelSpec
 from snellen.core.stages import Choice, Exchange, Reply, Task
 from snellen.evals.civet import task
 from snellen.models.table import build
+from snellen.runs.loop import run
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +94,11 @@ def test_the_observer_sees_less_with_fewer_pixels() -> None:
     sharp, coarse, blind = (right("single-object", name, 161) for name in ("96", "24", "12"))
     assert sharp["shape"] > coarse["shape"] > blind["shape"]
     assert coarse["position"] == 1
+
+
+def test_a_run_stores_the_certificate_of_what_it_asked(tmp_path: Path) -> None:
+    exam = task("relative-position")
+    done = run(exam, build(ModelSpec("random", ""), task=exam), tmp_path / "run", sample=80, seed=1)
+    stored = done.manifest.notes["certificate"]
+    assert stored["kinds"]["relative_position"]["n"] == 80
+    assert stored["kinds"]["relative_position"]["constant_answer"]["accuracy"] == 0.2

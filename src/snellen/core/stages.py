@@ -200,7 +200,8 @@ class Task(Generic[T, V]):
 
     `target`, where there is one, writes the ideal reply to a sample: few-shot examples, the oracle and training
     targets use it, and `read` of it gives the truth back. With `votes`, `read` is given all draws of a sample at once;
-    without, each draw is an observation of its own.
+    without, each draw is an observation of its own. `certificate` says what is balanced among the samples with the ids
+    given (None: all); runs store it.
     """
 
     spec: Mapping[str, Json]
@@ -210,6 +211,7 @@ class Task(Generic[T, V]):
     tabulate: Tabulator[T, V]
     target: Callable[[Sample[T], Prompt], Reply] | None = None
     votes: bool = False
+    certificate: Callable[[frozenset[str] | None], Mapping[str, Json]] | None = None
 
     def requests(self, draws: int = 1) -> Iterator[Prompt]:
         """Every prompt of every sample, each `draws` times, made as they are asked for."""

@@ -7,14 +7,14 @@ Rizzoli, Alghisi, Khomyn, Roccabruna, Mousavi, Riccardi: CIVET: Systematic Evalu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import unknown
 from snellen.core.specs import Json
 from snellen.core.stages import Choice, Exchange, Prompt, Reading, Reply, Sample, Task
-from snellen.evals.arranged import Arranged, InFolder
+from snellen.evals.arranged import Arranged, InFolder, certificate
 from snellen.parsing.choice import read_choice
 from snellen.prompts.choice import INSTRUCTION, closed_prompt
 from snellen.scoring.choice import tabulate
@@ -50,7 +50,13 @@ def task(
     def read(sample: Sample[Choice], exchanges: Sequence[Exchange]) -> Reading[str]:
         return vote([read_one(sample, exchange.prompt.labels, exchange.reply, reader) for exchange in exchanges])
 
-    return Task(spec, samples, prompts, read, tabulate, lambda sample, _: Reply(sample.truth.target))
+    def balance(ids: frozenset[str] | None) -> Mapping[str, Json]:
+        return certificate(sample for sample in samples if ids is None or sample.id in ids)
+
+    def target(sample: Sample[Choice], _: Prompt) -> Reply:
+        return Reply(sample.truth.target)
+
+    return Task(spec, samples, prompts, read, tabulate, target, certificate=balance)
 
 
 def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged | InFolder, dict[str, Json]]:

@@ -112,6 +112,7 @@ def open_or_create(task: AnyTask, model: Model, out: str | Path, choices: Choice
         samples=found.samples,
         requests=found.requests,
         data={"truth": found.truth},
+        notes={} if task.certificate is None else {"certificate": dict(task.certificate(found.ids))},
     )
     return Run.create(out, manifest, ids=found.ids)
 

@@ -25,6 +25,9 @@ MODELS: dict[str, tuple[str, str]] = {
     "observer": ("snellen.models.observers", "observer"),
     "replay": ("snellen.models.replay", "replay"),
     "openai": ("snellen.models.openai", "openai"),
+    "embedded": ("snellen.models.embedded", "embedded"),
+    "hf": ("snellen.models.hf", "hf"),
+    "onnx": ("snellen.models.onnx", "onnx"),
 }
 """Provider -> (module, factory); the module is imported when the model is built."""
 

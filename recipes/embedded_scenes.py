@@ -1,0 +1,476 @@
+"""What the embedded VLM is trained on: pictures that stand in no exam, and the exams' questions about them.
+
+Exams put objects in the middle of the cells of a 9 x 9 grid, at 86 % of the cell. Here objects stand anywhere, on
+grids of other counts moved by a random offset, in sizes drawn freely; two pairs of shape and colour never occur at all
+(`HELD_OUT`). Pictures are drawn at twice their size and scaled down, as large exam pictures are before a model sees
+them. Everything follows from the random generator that is handed in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PIL import Image, ImageDraw
+
+from snellen.prompts.choice import INSTRUCTION
+from snellen.prompts.templates import TEMPLATES
+from snellen.stimuli.shapes import FILL
+from snellen.stimuli.sheens import ramp, shades
+from snellen.stimuli.single_object import EXPLANATION
+from snellen.stimuli.worlds import COLOURS, SHAPES, SHEENS
+
+HELD_OUT = frozenset({("triangle", "magenta"), ("square", "cyan")})
+"""Pairs that are never drawn: what the model says of them it has composed."""
+
+PAIRS = tuple((s, c) for s in SHAPES for c in COLOURS if (s, c) not in HELD_OUT)
+POSITIONS = tuple(
+    "center" if (row, column) == ("center", "center") else f"{row} {column}"
+    for row in ("top", "center", "bottom")
+    for column in ("left", "center", "right")
+)
+RELATIONS = {
+    (-1, -1): "above left",
+    (0, -1): "directly above",
+    (1, -1): "above right",
+    (-1, 0): "directly left",
+    (1, 0): "directly right",
+    (-1, 1): "below left",
+    (0, 1): "directly below",
+    (1, 1): "below right",
+}
+SHORT = f"{INSTRUCTION} "
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object: its centre and side as parts of the picture's sides (x, y) and shorter side."""
+
+    shape: str
+    colour: str
+    sheen: str
+    x: float
+    y: float
+    side: float
+
+    @property
+    def name(self) -> str:
+        """Colour and shape."""
+        return f"{self.colour} {self.shape}"
+
+    @property
+    def full_name(self) -> str:
+        """Sheen, colour and shape, as the exam names an object."""
+        return self.name if self.sheen == "none" else f"{self.sheen} {self.name}"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A picture's content. `size` is its width and height in px."""
+
+    things: tuple[Thing, ...]
+    size: tuple[int, int]
+    ground: tuple[int, int, int] = (0, 0, 0)
+    seed: int = 0
+
+    def box(self, thing: Thing) -> tuple[float, float, float, float]:
+        """The thing's box, px."""
+        width, height = self.size
+        half = thing.side * min(self.size) / 2
+        tall = half * (math.sqrt(3) / 2 if thing.shape == "triangle" else 0.951 if thing.shape == "star" else 1.0)
+        x, y = thing.x * width, thing.y * height
+        return x - half, y - tall, x + half, y + tall
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the right answer, and the task it belongs to."""
+
+    task: str
+    text: str
+    answer: str
+
+
+# ---------------------------------------------------------------------------------------------------- pictures
+
+
+def outline(shape: str, box: Sequence[float]) -> list[tuple[float, float]]:
+    """The corners of `shape` in `box`, px."""
+    x1, y1, x2, y2 = box
+    middle = (x1 + x2) / 2
+    if shape == "triangle":
+        return [(middle, y1), (x2, y2), (x1, y2)]
+    if shape == "square":
+        return [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+    radius = (x2 - x1) / 1.902
+    turns = [(radius if i % 2 == 0 else 0.38 * radius, math.pi * (i / 5 - 0.5)) for i in range(10)]
+    return [(middle + r * math.cos(a), y1 + radius + r * math.sin(a)) for r, a in turns]
+
+
+def draw(scene: Scene) -> Image.Image:
+    """The picture, RGB; equal scenes give equal pixels."""
+    width, height = scene.size
+    canvas = Image.new("RGB", (2 * width, 2 * height), scene.ground)
+    for i, thing in enumerate(scene.things):
+        box = [2 * v - 0.5 for v in scene.box(thing)]
+        mask = _mask(thing.shape, box, canvas.size)
+        left, top = math.floor(box[0]), math.floor(box[1])
+        if thing.sheen == "none":
+            canvas.paste(COLOURS[thing.colour], (left, top), mask)
+        else:
+            canvas.paste(_surface(thing, box, mask.size, scene.seed + i), (left, top), mask)
+    return canvas.resize(scene.size, Image.Resampling.BICUBIC)
+
+
+def _mask(shape: str, box: Sequence[float], size: tuple[int, int]) -> Image.Image:
+    left, top = math.floor(box[0]), math.floor(box[1])
+    mask = Image.new("L", (math.ceil(box[2]) - left + 1, math.ceil(box[3]) - top + 1), 0)
+    pen = ImageDraw.Draw(mask)
+    inside = [box[0] - left, box[1] - top, box[2] - left, box[3] - top]
+    if shape == "circle":
+        pen.ellipse(inside, fill=255)
+    else:
+        pen.polygon(outline(shape, inside), fill=255)
+    return mask
+
+
+def _surface(thing: Thing, box: Sequence[float], size: tuple[int, int], seed: int) -> Image.Image:
+    """The exams' own surfaces (`stimuli.sheens`) under another seed, laid so that the object is 86 % of their cell."""
+    left, top = math.floor(box[0]), math.floor(box[1])
+    cell = max(4, round((box[2] - box[0]) / FILL))
+    texture = Image.fromarray(ramp(COLOURS[thing.colour], thing.sheen)[shades(thing.sheen, cell, f"{seed}")])
+    x, y = (box[0] + box[2]) / 2 - left - cell / 2, (box[1] + box[3]) / 2 - top - cell / 2
+    return texture.crop((-round(x), -round(y), size[0] - round(x), size[1] - round(y)))
+
+
+# ---------------------------------------------------------------------------------------------------- scenes
+
+
+def _ground(rng: random.Random) -> tuple[int, int, int]:
+    """Black as in the exams, at times another ground that no object's colour comes near."""
+    if rng.random() < 0.85:
+        return (0, 0, 0)
+    grey = rng.choice((rng.randint(0, 110), rng.randint(190, 255)))
+    return (grey, grey, grey)
+
+
+def _side(rng: random.Random, low: float = 0.03, high: float = 0.4) -> float:
+    """A side, log-uniform; one in two near the exams' regular and small sizes."""
+    if rng.random() < 0.5:
+        return rng.choice((0.095, 0.048)) * rng.uniform(0.85, 1.2)
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def _thing(rng: random.Random, x: float, y: float, side: float, pair: tuple[str, str] | None = None) -> Thing:
+    shape, colour = pair or rng.choice(PAIRS)
+    return Thing(shape, colour, rng.choice(SHEENS) if rng.random() < 0.6 else "none", x, y, side)
+
+
+def single(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """One object anywhere; its place first by the nine parts, so that each is as frequent."""
+    side = _side(rng)
+    edge = side / 2 + 0.005
+    row, column = rng.randrange(3), rng.randrange(3)
+    x = min(max((column + rng.uniform(0.04, 0.96)) / 3, edge), 1 - edge)
+    y = min(max((row + rng.uniform(0.04, 0.96)) / 3, edge), 1 - edge)
+    return Scene((_thing(rng, x, y, side),), size, _ground(rng), rng.getrandbits(32))
+
+
+class Cells:
+    """A grid that is no exam's: another count, moved by an offset; gives free places."""
+
+    def __init__(self, rng: random.Random, counts: Sequence[int]) -> None:
+        self.count = rng.choice(counts)
+        self.pitch = rng.uniform(0.93, 0.995) / self.count
+        room = 1 - self.pitch * self.count
+        self.left, self.top = rng.uniform(0, room), rng.uniform(0, room)
+
+    def centre(self, column: int, row: int) -> tuple[float, float]:
+        """The middle of a cell, as parts of the sides."""
+        return self.left + (column + 0.5) * self.pitch, self.top + (row + 0.5) * self.pitch
+
+    def pick(self, rng: random.Random, n: int) -> list[tuple[int, int]]:
+        """`n` different cells (column, row)."""
+        cells = [(c, r) for c in range(self.count) for r in range(self.count)]
+        return rng.sample(cells, n)
+
+
+def related(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """Two objects of different shapes; the eight relations about as frequent; regular or half as large."""
+    cells = Cells(rng, (5, 6, 7, 8, 10, 11, 12))
+    dx, dy = rng.choice(tuple(RELATIONS))
+    while True:
+        (c1, r1), (c2, r2) = cells.pick(rng, 2)
+        if c1 != c2 and dx == 0:
+            c2 = c1
+        if r1 != r2 and dy == 0:
+            r2 = r1
+        if (_sign(c1 - c2), _sign(r1 - r2)) == (dx, dy):
+            break
+    shapes = rng.sample(SHAPES, 2)
+    full = cells.pitch * rng.uniform(0.7, 0.98)
+    sides = [full * rng.choice((1.0, 0.5)) for _ in range(2)]
+    if rng.random() < 0.5:
+        sides = [full * rng.choice((1.0, 0.5))] * 2
+    colour = _colour(rng, shapes)
+    sheen = "none" if rng.random() < 0.7 else rng.choice(SHEENS)
+    things = [
+        Thing(shape, colour if colour else rng.choice([c for s, c in PAIRS if s == shape]), sheen, x, y, side)
+        for shape, side, (x, y) in zip(shapes, sides, (cells.centre(c1, r1), cells.centre(c2, r2)), strict=True)
+    ]
+    return Scene(tuple(things), size, _ground(rng), rng.getrandbits(32))
+
+
+def _colour(rng: random.Random, shapes: Sequence[str]) -> str | None:
+    """One colour for all (most often, as in the exams, yellow), or None: each its own."""
+    if rng.random() < 0.3:
+        return None
+    fits = [c for c in COLOURS if all((s, c) not in HELD_OUT for s in shapes)]
+    return "yellow" if rng.random() < 0.5 else rng.choice(fits)
+
+
+def three(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """Three different shapes of one size, no two pairs about equally far apart."""
+    cells = Cells(rng, (6, 7, 8, 10, 11, 12))
+    side = cells.pitch * rng.uniform(0.7, 0.98)
+    shapes = rng.sample(SHAPES, 3)
+    colour = _colour(rng, shapes)
+    things = tuple(
+        Thing(shape, colour or rng.choice([c for s, c in PAIRS if s == shape]), "none", *cells.centre(c, r), side)
+        for shape, (c, r) in zip(shapes, cells.pick(rng, 3), strict=True)
+    )
+    return Scene(things, size, _ground(rng), rng.getrandbits(32))
+
+
+def several(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """Two to six objects of any kind in different cells."""
+    cells = Cells(rng, (4, 5, 6, 7, 8))
+    things = []
+    for column, row in cells.pick(rng, rng.randint(2, 6)):
+        x, y = cells.centre(column, row)
+        side = cells.pitch * rng.uniform(0.4, 0.98)
+        slack = (cells.pitch - side) / 2
+        x, y = x + rng.uniform(-slack, slack), y + rng.uniform(-slack, slack)
+        things.append(_thing(rng, x, y, side))
+    return Scene(tuple(things), size, _ground(rng), rng.getrandbits(32))
+
+
+def many(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """Two to nine of one kind to be counted (rarely none or one), scattered or side by side, and at times others."""
+    cells = Cells(rng, (6, 7, 8, 10))
+    n = rng.randint(2, 9) if rng.random() < 0.9 else rng.randint(0, 1)
+    pair = rng.choice(PAIRS)
+    places = cells.pick(rng, n + (rng.randint(1, 3) if rng.random() < 0.35 or not n else 0))
+    if rng.random() < 0.3:
+        c0, r0 = rng.randrange(cells.count), rng.randrange(cells.count)
+        places.sort(key=lambda p: (p[0] - c0) ** 2 + (p[1] - r0) ** 2 + rng.random())
+    side = cells.pitch * rng.uniform(0.45, 0.98)
+    sheen = "none" if rng.random() < 0.8 else rng.choice(SHEENS)
+    things = []
+    for i, (column, row) in enumerate(places):
+        other = rng.choice([p for p in PAIRS if p != pair])
+        shape, colour = pair if i < n else other
+        things.append(Thing(shape, colour, sheen, *cells.centre(column, row), side))
+    rng.shuffle(things)
+    return Scene(tuple(things), size, _ground(rng), rng.getrandbits(32))
+
+
+def crowd(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """A grid full of objects of all kinds and sizes: nothing is asked about it but what stands where."""
+    cells = Cells(rng, (3, 4, 5, 6, 7))
+    things = []
+    for column, row in cells.pick(rng, rng.randint(cells.count, cells.count**2)):
+        x, y = cells.centre(column, row)
+        side = max(0.02, cells.pitch * rng.uniform(0.25, 0.98))
+        slack = (cells.pitch - side) / 2
+        things.append(_thing(rng, x + rng.uniform(-slack, slack), y + rng.uniform(-slack, slack), side))
+    return Scene(tuple(things), size, _ground(rng), rng.getrandbits(32))
+
+
+SCENES = {"single": single, "related": related, "three": three, "several": several, "many": many}
+
+
+# ---------------------------------------------------------------------------------------------------- questions
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _choose(rng: random.Random, question: str, options: Sequence[str]) -> str:
+    options = rng.sample(list(options), len(options))
+    text = f"{question} Choose from [{', '.join(options)}]."
+    return SHORT + text if rng.random() < 0.7 else text
+
+
+def _called(rng: random.Random, thing: Thing, scene: Scene) -> str | None:
+    """A name that fits this thing alone, at random among those that do."""
+    names = []
+    for of in (lambda t: t.full_name, lambda t: t.name, lambda t: t.shape):
+        name = of(thing)
+        if sum(of(other) == name for other in scene.things) == 1:
+            names.append(name)
+    return rng.choice(names) if names else None
+
+
+def position_of(x: float, y: float) -> str | None:
+    """The part of the picture, or None on a border between two."""
+    if any(abs(v - edge) < 0.008 for v in (x, y) for edge in (1 / 3, 2 / 3)):
+        return None
+    return POSITIONS[3 * min(int(3 * y), 2) + min(int(3 * x), 2)]
+
+
+def boxes_json(scene: Scene, things: Sequence[tuple[Thing, str]]) -> str:
+    """Qwen3-VL's notation, from top to bottom: 0..1000 of the picture's sides."""
+    width, height = scene.size
+    rows = []
+    for thing, label in things:
+        box = [round(1000 * v / full) for v, full in zip(scene.box(thing), (width, height, width, height), strict=True)]
+        rows.append({"bbox_2d": [min(max(v, 0), 1000) for v in box], "label": label})
+    rows.sort(key=lambda row: (row["bbox_2d"][1], row["bbox_2d"][0]))
+    return json.dumps(rows, separators=(",", ":"))
+
+
+ASKED = TEMPLATES["qwen3-vl"].multi
+LOCATE = (
+    "Locate {classes} and output the bbox coordinates in JSON format.",
+    "Detect {classes} in the image and return their locations and labels as JSON.",
+    "Find all instances of: {classes}. Answer as JSON.",
+    "Locate every instance that belongs to the following categories: {classes}. Report bbox coordinates in JSON.",
+)
+LOCATE_ALL = (
+    "Locate every object and output JSON.",
+    "Detect all objects. Report bbox coordinates in JSON format.",
+    "Find all objects in the picture. Answer with a JSON list of objects with bbox_2d and label.",
+)
+
+
+def property_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """Shape, colour, sheen and place of the only object."""
+    thing = scene.things[0]
+    object_name = "object" if rng.random() < 0.85 else rng.choice((thing.name, thing.shape))
+    shape = _choose(rng, "What is the shape of the object?", SHAPES)
+    colour = _choose(rng, f"What is the {rng.choice(('color', 'colour'))} of the {object_name}?", tuple(COLOURS))
+    questions = [Question("shape", shape, thing.shape), Question("colour", colour, thing.colour)]
+    if thing.sheen != "none":
+        text = _choose(rng, "What is the sheen of the object?", ("matte", "glossy"))
+        note = EXPLANATION if rng.random() < 0.7 else ""
+        text = text.replace(SHORT, SHORT + note) if text.startswith(SHORT) else note + text
+        questions.append(Question("sheen", text, thing.sheen))
+    return questions + place_questions(rng, scene)
+
+
+def place_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """Where each thing is that has a name of its own."""
+    questions = []
+    for thing in scene.things:
+        name, place = _called(rng, thing, scene), position_of(thing.x, thing.y)
+        if name and place:
+            questions.append(Question("position", _choose(rng, f"Where is the {name}?", POSITIONS), place))
+            if len(scene.things) > 1 and scene.things.count(thing) == 1 and rng.random() < 0.3:
+                shapes = [t.shape for t in scene.things]
+                if shapes.count(thing.shape) == 1:
+                    text = _choose(rng, f"What is the color of the {thing.shape}?", tuple(COLOURS))
+                    questions.append(Question("colour of one", text, thing.colour))
+    return rng.sample(questions, min(2, len(questions)))
+
+
+def relation_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """How two things stand to each other, and which is larger, both ways."""
+    questions = []
+    for a, b in (scene.things, scene.things[::-1]):
+        by = [0 if abs(u - v) < 1e-6 else _sign(u - v) for u, v in ((a.x, b.x), (a.y, b.y))]
+        text = f"Where is the {a.shape} positioned with respect to the {b.shape}?"
+        answer = RELATIONS[by[0], by[1]]
+        questions.append(Question("relation", _choose(rng, text, tuple(RELATIONS.values())), answer))
+        size = ("same", "larger", "smaller")[_sign(round(a.side - b.side, 6))]
+        text = f"What is the size of the {a.shape} with respect to the {b.shape}?"
+        questions.append(Question("size", _choose(rng, text, ("larger", "same", "smaller")), size))
+    return questions
+
+
+def distance_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """Which of the two others is closer; near ties are not asked."""
+    questions = []
+    for thing in scene.things:
+        others = [t for t in scene.things if t is not thing]
+        far = [math.hypot(t.x - thing.x, t.y - thing.y) for t in others]
+        if abs(far[0] - far[1]) > 0.02:
+            text = _choose(rng, f"What is the closest object to the {thing.shape}?", [t.shape for t in others])
+            questions.append(Question("distance", text, others[far.index(min(far))].shape))
+    return questions
+
+
+def count_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """How many of a kind there are."""
+    questions = []
+    for shape, colour in sorted({(t.shape, t.colour) for t in scene.things}):
+        n = sum((t.shape, t.colour) == (shape, colour) for t in scene.things)
+        options = range(2, 10) if 2 <= n <= 9 else range(10)
+        text = _choose(rng, f"How many {colour} {shape}s are there?", [str(k) for k in options])
+        questions.append((n, Question("count", text, str(n))))
+    questions.sort(key=lambda q: -q[0])
+    return [q for _, q in questions[:2]]
+
+
+def grounding_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """Everything as boxes, the things of some names (at times of none that is there), and single things by name."""
+    things = scene.things
+    label = {t: t.name for t in things} if rng.random() < 0.65 else {t: t.shape for t in things}
+    if rng.random() < 0.2:
+        text, wanted = rng.choice(LOCATE_ALL), [(t, t.name) for t in things]
+    else:
+        names = _names(rng, sorted(set(label.values())))
+        text = _located(rng, names)
+        wanted = [(t, label[t]) for t in things if label[t] in names]
+    questions = [Question("ground", text, boxes_json(scene, wanted))]
+    for thing in rng.sample(things, min(2, len(things))):
+        name = _called(rng, thing, scene)
+        if name:
+            questions.append(Question("refer", _located(rng, [name]), boxes_json(scene, [(thing, name)])))
+    return questions
+
+
+def _names(rng: random.Random, present: Sequence[str]) -> list[str]:
+    """Names to ask for: those there, often others as well, at times some or all of those there left out."""
+    names, by_shape = list(present), present[0] in SHAPES
+    every = SHAPES if by_shape else [f"{colour} {shape}" for shape, colour in PAIRS]
+    if rng.random() < 0.5:
+        names = sorted({*names, *rng.sample(every, len(every) if by_shape else rng.randint(1, 6))})
+    if len(names) > 1 and rng.random() < 0.25:
+        names.remove(rng.choice(names))
+    if rng.random() < 0.05:
+        names = [name for name in every if name not in present][:3] or names
+    rng.shuffle(names)
+    return names
+
+
+def _located(rng: random.Random, names: Sequence[str]) -> str:
+    return (ASKED if rng.random() < 0.4 else rng.choice(LOCATE)).replace("{classes}", ", ".join(names))
+
+
+def questions_about(rng: random.Random, kind: str, scene: Scene) -> list[Question]:
+    """Closed questions that fit the scene, and boxes."""
+    asked: list[Question] = []
+    if kind == "single":
+        asked += property_questions(rng, scene)
+    else:
+        asked += place_questions(rng, scene)
+    if kind == "related":
+        asked += relation_questions(rng, scene)
+    if kind == "three":
+        asked += distance_questions(rng, scene)
+    if kind in {"several", "many"}:
+        asked += count_questions(rng, scene)
+    if len(scene.things) <= 6 and scene.things:
+        asked += grounding_questions(rng, scene)
+    return asked
+
+
+def made(rng: random.Random, kind: str, size: tuple[int, int]) -> tuple[Scene, list[Question]]:
+    """A scene of a kind and the questions about it."""
+    scene = SCENES[kind](rng, size)
+    return scene, questions_about(rng, kind, scene)

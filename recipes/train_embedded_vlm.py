@@ -1,0 +1,310 @@
+"""Trains the embedded VLM from nothing on Snellen's kind of pictures, on one CPU thread; writes its folder and GGUF.
+
+    python recipes/train_embedded_vlm.py out/ --steps 6000          about an hour; resumes where it was stopped
+    python recipes/train_embedded_vlm.py out/ --steps 6000 --export src/snellen/models/weights/snellen-tiny
+
+What is learned when: first to see, in crowded pictures without a word: each picture token is asked for the object
+whose centre it holds (shape, colour, sheen, box). Then single objects and boxes in words, then everything, with that
+question as a side task. Its head is thrown away at the end. The rate stays level and falls to nothing over the last
+part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import embedded_model
+import embedded_scenes
+import embedded_training
+import torch
+from embedded_model import PATCH, TOKEN_PX, Shape
+from embedded_scenes import SHEENS, Question, Scene
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from snellen.stimuli.worlds import COLOURS, SHAPES
+
+SQUARE = (256, 256)
+SIZES = (SQUARE, SQUARE, SQUARE, (320, 192), (192, 320), (288, 224), (224, 224), (352, 160))
+"""Picture sizes, px: multiples of 32 with at most 64 picture tokens; mostly square, as the exams are."""
+
+FIRST = {"single": 6, "several": 4}
+LATER = {"single": 4, "related": 6, "three": 3, "several": 4, "many": 3}
+"""How often each kind of scene comes, at first and later."""
+
+BUCKETS = (48, 72, 112, 10_000)
+"""Rows of about the same length, in tokens, are computed together."""
+
+BOXES = frozenset({"ground", "refer"})
+"""Tasks that are answered by boxes."""
+
+
+class Learner:
+    """The network, its tokenizer, the dense head, and the optimiser."""
+
+    def __init__(self, seed: int, rate: float) -> None:
+        rng = random.Random(seed)
+        kinds = list(embedded_scenes.SCENES)
+        made = [embedded_scenes.made(rng, rng.choice(kinds), SQUARE) for _ in range(3000)]
+        corpus = [text for _, questions in made for q in questions for text in (q.text, q.answer)]
+        shape = Shape()
+        self.words = embedded_model.tokenizer(corpus, shape.vocabulary)
+        self.model = embedded_model.build(self.words, shape, seed=seed)
+        self.lean = embedded_training.Lean(self.model)
+        self.dense = nn.Linear(shape.hidden, 1 + len(SHAPES) + len(COLOURS) + len(SHEENS) + 4)
+        encode = lru_cache(200_000)(lambda text: tuple(self.words(text, add_special_tokens=False).input_ids))
+        self.encode = encode
+        self.before = torch.tensor(encode("<|im_start|>user\n<|vision_start|>"))
+        self.after = torch.tensor(encode("<|vision_end|>"))
+        weights = [*self.model.parameters(), *self.dense.parameters()]
+        decayed = [p for p in weights if p.ndim >= 2]
+        plain = [p for p in weights if p.ndim < 2]
+        groups = [{"params": decayed, "weight_decay": 0.03}, {"params": plain, "weight_decay": 0.0}]
+        self.weights = weights
+        self.optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98))
+        self.rate = rate
+        self.step = 0
+        self.seconds = 0.0
+
+    def item(self, picture: int, question: Question) -> tuple[int, Sequence[int], Sequence[int]]:
+        """A question as ids: what is read, and what is to be answered."""
+        asked = self.encode(question.text) + self.encode("<|im_end|>\n<|im_start|>assistant\n")
+        return picture, asked, self.encode(question.answer) + self.encode("<|im_end|>")
+
+    def forward(self, scenes: Sequence[Scene], asked: Sequence[Sequence[Question]]) -> dict[str, Any]:
+        """Tokens of the pictures, and per bucket the logits, labels and the questions they belong to."""
+        size = scenes[0].size
+        grid = (size[1] // PATCH, size[0] // PATCH)
+        seen = self.lean.see(embedded_training.patches_of([embedded_scenes.draw(s) for s in scenes]), grid)
+        kept, position = self.lean.read(seen, grid, before=self.before, after=self.after)
+        out: dict[str, Any] = {"seen": seen, "buckets": []}
+        rows = [(q, self.item(i, q)) for i, questions in enumerate(asked) for q in questions]
+        for low, high in zip((0, *BUCKETS), BUCKETS, strict=False):
+            chosen = [(q, item) for q, item in rows if low < len(item[1]) + len(item[2]) <= high]
+            if not chosen:
+                continue
+            batch = embedded_training.rows_of([item for _, item in chosen], pad=0)
+            hidden = self.lean.answer(kept, position, batch)
+            row = torch.repeat_interleave(torch.arange(len(chosen)), (batch.labels >= 0).sum(1))
+            boxes = torch.tensor([q.task in BOXES for q, _ in chosen])
+            out["buckets"].append(
+                {
+                    "questions": [q for q, _ in chosen],
+                    "logits": self.lean.head(hidden).float(),
+                    "labels": batch.labels[batch.labels >= 0],
+                    "row": row,
+                    "boxes": boxes[row],
+                }
+            )
+        return out
+
+    def dense_loss(self, seen: Tensor, scenes: Sequence[Scene]) -> Tensor:
+        """What the token that holds an object's centre says of it; whether a token holds one."""
+        width, height = scenes[0].size
+        columns = width // TOKEN_PX
+        there = torch.zeros(seen.shape[:2])
+        where, kinds, boxes = [], [], []
+        for i, scene in enumerate(scenes):
+            for t in scene.things:
+                token = int(t.y * height) // TOKEN_PX * columns + int(t.x * width) // TOKEN_PX
+                if not there[i, token]:
+                    there[i, token] = 1
+                    where.append((i, token))
+                    kinds.append((SHAPES.index(t.shape), list(COLOURS).index(t.colour), SHEENS.index(t.sheen)))
+                    boxes.append([v / side for v, side in zip(scene.box(t), (width, height) * 2, strict=True)])
+        said = self.dense(seen.float())
+        loss = 3 * F.binary_cross_entropy_with_logits(said[..., 0], there)
+        if where:
+            rows, tokens = torch.tensor(where).T
+            shape, colour, sheen, box = said[rows, tokens, 1:].split([len(SHAPES), len(COLOURS), len(SHEENS), 4], 1)
+            kind = torch.tensor(kinds)
+            for part, truth in zip((shape, colour, sheen), kind.T, strict=True):
+                loss = loss + 0.3 * F.cross_entropy(part, truth)
+            loss = loss + 4 * F.l1_loss(box, torch.tensor(boxes))
+        return loss
+
+    def look(self, scenes: Sequence[Scene], *, rate: float) -> dict[str, float]:
+        """One step of seeing alone."""
+        self.model.train()
+        width, height = scenes[0].size
+        with torch.autocast("cpu", torch.bfloat16):
+            pictures = embedded_training.patches_of([embedded_scenes.draw(scene) for scene in scenes])
+            seen = self.lean.see(pictures, (height // PATCH, width // PATCH))
+        loss = self.dense_loss(seen, scenes)
+        self._descend(loss, rate)
+        return {"dense": loss.item()}
+
+    def _descend(self, loss: Tensor, rate: float) -> None:
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.weights, 1.0)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        self.step += 1
+
+    def learn(self, scenes: Sequence[Scene], asked: Sequence[Sequence[Question]], *, dense: float, rate: float) -> Any:
+        """One step; the losses by name."""
+        self.model.train()
+        with torch.autocast("cpu", torch.bfloat16):
+            out = self.forward(scenes, asked)
+        every = torch.cat([F.cross_entropy(b["logits"], b["labels"], reduction="none") for b in out["buckets"]])
+        boxes = torch.cat([b["boxes"] for b in out["buckets"]])
+        closed = sum(q.task not in BOXES for questions in asked for q in questions)
+        losses = {
+            "dense": self.dense_loss(out["seen"], scenes),
+            "closed": every[~boxes].sum() / max(1, closed),
+            "boxes": every[boxes].sum() / max(1, int(boxes.sum())),
+        }
+        total = dense * losses["dense"] + losses["closed"] + 1.5 * losses["boxes"]
+        self._descend(total, rate)
+        return {name: loss.item() for name, loss in losses.items()}
+
+    @torch.no_grad()
+    def examine(self, seed: int, batches: int = 10) -> dict[str, str]:
+        """Held-out scenes: per task the part of answers right in every token (teacher forcing)."""
+        self.model.eval()
+        rng = random.Random(seed)
+        right: dict[str, list[bool]] = defaultdict(list)
+        kinds = list(LATER)
+        for i in range(batches):
+            made = [embedded_scenes.made(rng, kinds[i % len(kinds)], SQUARE) for _ in range(8)]
+            with torch.autocast("cpu", torch.bfloat16):
+                out = self.forward([s for s, _ in made], [q for _, q in made])
+            for bucket in out["buckets"]:
+                hit = bucket["logits"].argmax(-1) == bucket["labels"]
+                wrong = torch.zeros(len(bucket["questions"])).index_add(0, bucket["row"], (~hit).float())
+                for q, w in zip(bucket["questions"], wrong, strict=True):
+                    right[q.task].append(float(w) == 0)
+                right["box tokens"] += hit[bucket["boxes"]].tolist()
+        return {task: f"{sum(hits) / len(hits):.3f}" for task, hits in sorted(right.items())}
+
+    def save(self, path: Path) -> None:
+        """A checkpoint from which training goes on."""
+        state = {
+            "model": self.model.state_dict(),
+            "dense": self.dense.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "step": self.step,
+            "seconds": self.seconds,
+        }
+        torch.save(state, path.with_suffix(".part"))
+        path.with_suffix(".part").rename(path)
+
+    def load(self, path: Path) -> None:
+        """Takes up a checkpoint."""
+        state = torch.load(path)
+        self.model.load_state_dict(state["model"])
+        self.dense.load_state_dict(state["dense"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.step, self.seconds = state["step"], state["seconds"]
+
+
+def crowds(step: int, *, seed: int, pictures: int) -> list[Scene]:
+    """The pictures of a step of seeing: three crowds to one single object."""
+    rng = random.Random(f"{seed}/{step}")
+    return [(embedded_scenes.single if i % 4 == 0 else embedded_scenes.crowd)(rng, SQUARE) for i in range(pictures)]
+
+
+def batch(step: int, *, seed: int, pictures: int, first: int) -> tuple[list[Scene], list[list[Question]]]:
+    """The pictures and questions of a step; a function of the step and the seed alone."""
+    rng = random.Random(f"{seed}/{step}")
+    early = step < first
+    size = SQUARE if early else rng.choice(SIZES)
+    mix = FIRST if early else LATER
+    kinds = rng.choices(list(mix), list(mix.values()), k=pictures)
+    made = [embedded_scenes.made(rng, kind, size) for kind in kinds]
+    return [scene for scene, _ in made], [questions for _, questions in made]
+
+
+def rate_at(step: int, *, steps: int, top: float, cooldown: float) -> float:
+    """Up over 100 steps, level, and down to a hundredth over the last `cooldown` of all steps."""
+    left = (steps - step) / max(1, cooldown * steps)
+    return top * min(1.0, (step + 1) / 100, max(left, 0.01))
+
+
+def train(learner: Learner, out: Path, options: argparse.Namespace) -> None:
+    """The loop: learns, tells, saves."""
+    log = (out / "log.jsonl").open("a")
+    started, told = time.monotonic() - learner.seconds, time.monotonic()
+    sums: dict[str, list[float]] = defaultdict(list)
+    while learner.step < options.steps:
+        step = learner.step
+        rate = rate_at(step, steps=options.steps, top=options.rate, cooldown=options.cooldown)
+        if step < options.seeing:
+            losses = learner.look(crowds(step, seed=options.seed, pictures=options.pictures), rate=rate)
+        else:
+            first = options.seeing + options.first
+            scenes, asked = batch(step, seed=options.seed, pictures=options.asked, first=first)
+            losses = learner.learn(scenes, asked, dense=0.5, rate=rate)
+        for name, loss in losses.items():
+            sums[name].append(loss)
+        learner.seconds = time.monotonic() - started
+        if learner.step % options.tell == 0 or learner.step == options.steps:
+            line: dict[str, Any] = {"step": learner.step, "s": round(learner.seconds), "rate": round(rate, 6)}
+            line |= {name: round(sum(values) / len(values), 4) for name, values in sums.items()}
+            line["s/step"] = round((time.monotonic() - told) / len(sums["dense"]), 3)
+            if learner.step % (5 * options.tell) == 0 or learner.step == options.steps:
+                if learner.step > options.seeing:
+                    line["right"] = learner.examine(seed=1_000_003)
+                learner.save(out / "last.pt")
+            print(json.dumps(line), file=log, flush=True)
+            told = time.monotonic()
+            sums.clear()
+
+
+def export(learner: Learner, folder: Path, options: argparse.Namespace) -> None:
+    """The transformers folder (float16) with the two GGUF files and a note of how it came to be."""
+    from snellen.models.gguf import export_qwen3vl
+
+    embedded_model.save(learner.model, learner.words, folder, tokens=(4, 64))
+    export_qwen3vl(folder, folder / "model.gguf", folder / "mmproj.gguf")
+    note = {
+        "shape": asdict(Shape()),
+        "parameters": sum(p.numel() for p in learner.model.parameters()),
+        "steps": learner.step,
+        "pictures": options.seeing * options.pictures + (learner.step - options.seeing) * options.asked,
+        "seed": options.seed,
+        "seconds": round(learner.seconds),
+        "torch": torch.__version__,
+    }
+    (folder / "training.json").write_text(json.dumps(note, indent=1) + "\n")
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="folder for the checkpoint and the log")
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--seeing", type=int, default=1500, help="steps of crowded pictures without words")
+    parser.add_argument("--first", type=int, default=500, help="steps of single objects and boxes alone")
+    parser.add_argument("--pictures", type=int, default=16, help="pictures per step of seeing")
+    parser.add_argument("--asked", type=int, default=8, help="pictures per step with questions")
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--cooldown", type=float, default=0.3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tell", type=int, default=50, help="steps between lines of the log")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--export", type=Path, help="write the model there when all steps are done")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    options.out.mkdir(parents=True, exist_ok=True)
+    learner = Learner(options.seed, options.rate)
+    if (options.out / "last.pt").exists():
+        learner.load(options.out / "last.pt")
+    train(learner, options.out, options)
+    if options.export:
+        export(learner, options.export, options)
+
+
+if __name__ == "__main__":
+    main()

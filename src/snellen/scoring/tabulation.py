@@ -21,6 +21,8 @@ from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
 from snellen.scoring.overlaps import Pairs, pairs_of
 
+POINTERS = ("partner", "partner75", "partner_any", "about")
+"""Columns of the detections table that point to other rows of it."""
 _PLAIN: Mapping[str, Any] = {"status": "ok", "salvage": "intact", "reason": "", "unread": 0, "read": True}
 """What stands in the outcomes of an imported set where nothing else is said."""
 
@@ -216,6 +218,22 @@ def _outcomes(truth: BoxTable, about: Table | None, instances: Mapping[str, Colu
 
 def _count(sample: Int, mask: Bool, n: int) -> Int:
     return np.bincount(sample[mask], minlength=n)
+
+
+def where(tables: Tables, mask: Bool) -> Tables:
+    """The tables of the samples marked in `mask` alone: for strata, and for what two runs have in common."""
+    chosen = np.flatnonzero(mask)
+    if tables.detections is None:
+        return replace(tables, outcomes=tables.outcomes.take(chosen))
+    columns = dict(tables.detections.columns)
+    rows = np.flatnonzero(np.asarray(mask, dtype=np.bool_)[columns["sample"]])
+    new_row = np.full(len(tables.detections) + 1, -1, dtype=np.int64)
+    new_row[rows] = np.arange(len(rows))  # the last place is what -1 points to
+    new_sample = np.cumsum(mask) - 1
+    kept = {name: values[rows] for name, values in columns.items()}
+    kept |= {name: new_row[kept[name]] for name in POINTERS if name in kept}
+    kept["sample"] = new_sample[kept["sample"]]
+    return replace(tables, outcomes=tables.outcomes.take(chosen), detections=Table(kept))
 
 
 def boxes_of(tables: Tables) -> tuple[BoxTable, BoxTable]:

@@ -5,66 +5,24 @@ Boxes are `x y width height` in px, whole or not. Roboflow's unused category 0 i
 
 from __future__ import annotations
 
-import json
+import gc
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from snellen.core.boxes import Float
 from snellen.core.detections import Int
 from snellen.core.errors import DataError
+from snellen.datasets.coco_columns import Columns
 from snellen.datasets.findings import Finding, listed
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import Finder
 from snellen.datasets.raw import Id, Raw, index_of, index_of_numbers
 
-BARE = frozenset({"id", "image_id", "category_id", "bbox", "area", "iscrowd"})
-"""Keys of an annotation that the columns carry; others are kept on request."""
-
 IMAGE = frozenset({"id", "file_name", "width", "height"})
 """Keys of an image that the columns carry; others become attributes where they are plain values."""
-
-
-@dataclass
-class _Columns:
-    """Annotations gathered piece by piece."""
-
-    ids: list[Any] = field(default_factory=list)
-    images: list[Any] = field(default_factory=list)
-    labels: list[Any] = field(default_factory=list)
-    boxes: list[Float] = field(default_factory=list)
-    crowd: list[Any] = field(default_factory=list)
-    area: list[Float] = field(default_factory=list)
-    malformed: dict[int, str] = field(default_factory=dict)
-    written: dict[int, str] = field(default_factory=dict)
-    other: set[str] = field(default_factory=set)
-    extras: list[dict[str, Any]] | None = None
-
-    def add(self, items: list[Any], source: Path) -> None:
-        """Adds a piece of the list of annotations."""
-        start = len(self.images)
-        for i, item in enumerate(items):
-            if type(item) is not dict:
-                raise DataError(f"annotation {start + i} must be an object, got {item!r}: {source}")
-        self.ids += [item.get("id") for item in items]
-        self.images += [item.get("image_id") for item in items]
-        self.labels += [item.get("category_id") for item in items]
-        self.crowd += [item.get("iscrowd", 0) for item in items]
-        values = [item.get("bbox") for item in items]
-        boxes, bad = _boxes(values)
-        self.boxes.append(boxes)
-        unsound = np.flatnonzero(~np.isfinite(boxes).all(axis=1)).tolist()
-        self.written |= {start + row: json.dumps(values[row])[:120] for row in unsound}
-        self.malformed |= {start + row: why for row, why in bad.items()}
-        self.area.append(_numbers([item.get("area") for item in items]))
-        self.other |= set().union(*items) - BARE
-        if self.extras is not None:
-            self.extras += [{key: value for key, value in item.items() if key not in BARE} for item in items]
 
 
 def read(
@@ -79,13 +37,13 @@ def read(
     extras: keep what the columns do not carry (segmentations, info, licences), for writing back. siblings: files of
     the other parts: a category that one of them uses is no dummy. DataError where the document cannot be read at all.
     """
-    columns = _Columns(extras=[] if extras else None)
+    columns = Columns(extras=[] if extras else None)
     images: list[dict[str, Any]] = []
     categories: list[dict[str, Any]] = []
     rest: dict[str, Any] = {}
     keys = set()
     stream = JsonStream(path)
-    for key, value in stream:
+    for key, value in _undisturbed(stream):
         keys.add(key)
         if key == "annotations" and isinstance(value, list):
             columns.add(value, path)
@@ -107,19 +65,30 @@ def read(
     return _raw(path, stream.sha256, images, categories, columns, finder or beside(path), rest, siblings)
 
 
+def _undisturbed(stream: JsonStream) -> Iterator[tuple[str, Any]]:
+    """The pieces, the garbage collector resting: it would walk millions of fresh objects, none of them garbage."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield from stream
+    finally:
+        if was:
+            gc.enable()
+
+
 def _raw(
     path: Path,
     sha256: str,
     images: list[dict[str, Any]],
     categories: list[dict[str, Any]],
-    columns: _Columns,
+    columns: Columns,
     finder: Finder,
     rest: dict[str, Any],
     siblings: Sequence[Path],
 ) -> Raw:
     findings: list[Finding] = []
     where = str(path)
-    categories, dropped = without_dummy(categories, columns.labels, siblings)
+    categories, dropped = without_dummy(categories, columns.labels.column(), siblings)
     if dropped is not None:
         findings.append(
             Finding(
@@ -133,8 +102,8 @@ def _raw(
         )
     image_ids: list[Id] = [image["id"] for image in images]
     category_ids: list[Id] = [category["id"] for category in categories]
-    image, image_refs = _referred(image_ids, columns.images, "image", findings, where)
-    label, label_refs = _referred(category_ids, columns.labels, "category", findings, where)
+    image, image_refs = _referred(image_ids, columns.images.column(), "image", findings, where)
+    label, label_refs = _referred(category_ids, columns.labels.column(), "category", findings, where)
     if columns.other:
         findings.append(
             Finding(
@@ -147,7 +116,6 @@ def _raw(
         )
     files = [_text(image.get("file_name"), f"file_name of image {image.get('id')}", path) for image in images]
     paths = [_found(finder, name, findings, where) for name in files]
-    n = len(columns.images)
     return Raw(
         "coco",
         path,
@@ -157,16 +125,14 @@ def _raw(
         tuple(_text(c.get("name"), f"name of category {c.get('id')}", path) for c in categories),
         image,
         label,
-        np.concatenate(columns.boxes) if columns.boxes else np.zeros((0, 4)),
+        columns.all_boxes,
         paths=paths,
         sizes=_sizes(images),
         attributes=_attributes(images),
         category_ids=category_ids,
-        annotation_ids=_ids(columns.ids),
-        crowd=np.array([bool(int(c or 0)) for c in columns.crowd], dtype=np.bool_)
-        if any(columns.crowd)
-        else np.zeros(n, dtype=np.bool_),
-        area=np.concatenate(columns.area) if columns.area else np.zeros(0),
+        annotation_ids=_ids(columns.ids.column()),
+        crowd=columns.all_crowds,
+        area=columns.all_areas,
         notes=tuple(columns.extras) if columns.extras and any(columns.extras) else (),
         image_refs=image_refs,
         label_refs=label_refs,
@@ -180,7 +146,7 @@ def _raw(
 
 
 def without_dummy(
-    categories: list[dict[str, Any]], used: Sequence[Any], siblings: Sequence[Path] = ()
+    categories: list[dict[str, Any]], used: Int | list[Any], siblings: Sequence[Path] = ()
 ) -> tuple[list[dict[str, Any]], str | None]:
     """The categories without Roboflow's root, and the root's name, or None where there is none.
 
@@ -190,7 +156,9 @@ def without_dummy(
     roots = [c for c in categories if str(c.get("supercategory", "")).casefold() == "none"]
     if len(categories) < 2 or len(roots) != 1 or roots[0].get("id") not in {0, "0"} or type(roots[0]["id"]) is bool:
         return categories, None
-    if roots[0]["id"] in set(used) or any(_uses_zero(path) for path in siblings):
+    if roots[0]["id"] in set(np.unique(used).tolist() if isinstance(used, np.ndarray) else used) or any(
+        _uses_zero(path) for path in siblings
+    ):
         return categories, None
     return [c for c in categories if c is not roots[0]], str(roots[0].get("name"))
 
@@ -221,13 +189,13 @@ def part_of(path: Path) -> str:
 
 
 def _referred(
-    ids: Sequence[Any], wanted: list[Any], kind: str, findings: list[Finding], where: str
+    ids: Sequence[Any], wanted: Int | list[Any], kind: str, findings: list[Finding], where: str
 ) -> tuple[Int, dict[int, object]]:
     column = None
-    if all(type(key) is int for key in wanted):
+    if isinstance(wanted, np.ndarray):
         column = index_of_numbers(ids, wanted)
     if column is None:
-        column, met = index_of(ids, wanted)
+        column, met = index_of(ids, wanted.tolist() if isinstance(wanted, np.ndarray) else wanted)
         if met:
             findings.append(
                 Finding(
@@ -241,34 +209,9 @@ def _referred(
     return column, {row: wanted[row] for row in np.flatnonzero(column < 0).tolist()}
 
 
-def _boxes(values: list[Any]) -> tuple[Float, dict[int, str]]:
-    """`x y w h` lists as xyxy; unreadable ones are NaN and named by row."""
-    bad: dict[int, str] = {}
-    if all(type(value) is list and len(value) == 4 for value in values) and {
-        *map(type, chain.from_iterable(values))
-    } <= {int, float}:
-        boxes = np.array(values, dtype=np.float64).reshape(-1, 4)
-    else:
-        boxes = np.full((len(values), 4), np.nan)
-        for row, value in enumerate(values):
-            if type(value) is list and len(value) == 4 and {*map(type, value)} <= {int, float}:
-                boxes[row] = value
-            else:
-                bad[row] = "no bbox" if value is None else f"bbox must be four numbers, got {value!r}"[:120]
-    with np.errstate(invalid="ignore"):  # infinities, which `check` names
-        boxes[:, 2:] += boxes[:, :2]
-    return boxes, bad
-
-
-def _numbers(values: list[Any]) -> Float:
-    if {*map(type, values)} <= {int, float}:
-        return np.array(values, dtype=np.float64)
-    return np.array([value if type(value) in {int, float} else np.nan for value in values], dtype=np.float64)
-
-
-def _ids(ids: list[Any]) -> Sequence[Id] | Int:
-    if all(type(key) is int for key in ids):
-        return np.array(ids, dtype=np.int64)
+def _ids(ids: Int | list[Any]) -> Sequence[Id] | Int:
+    if isinstance(ids, np.ndarray):
+        return ids
     return [] if all(key is None for key in ids) else ["" if key is None else key for key in ids]
 
 

@@ -7,6 +7,7 @@ percent-decoded, with backslashes, without leading folders, and last with other 
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,9 @@ def is_picture(name: str) -> bool:
     return os.path.splitext(name)[1].casefold() in SUFFIXES  # noqa: PTH122 - a million names
 
 
+_SPECIAL = re.compile(r"[%\\/?]")
+
+
 @dataclass(frozen=True)
 class Found:
     """The file of a name, and whether only its case or its whole folder differs."""
@@ -74,18 +78,21 @@ class Finder:
 
     def find(self, name: str) -> Found | None:
         """The file that `name` means, or None."""
-        for variant in variants(name):
-            for folder in self.folders:
-                found = self.files.get(folder + variant)
-                if found is not None:
-                    return Found(self.root / found)
+        if not self.files:
+            return None
+        for folder in self.folders:  # nearly always the name as it stands
+            found = self.files.get(folder + name)
+            if found is not None:
+                return Found(self.root / found)
+        wanted = [folder + variant for variant in variants(name) for folder in self.folders]
+        for key in wanted:
+            if key in self.files:
+                return Found(self.root / self.files[key])
         if self._folded is None:
             self._folded = {key.casefold(): value for key, value in self.files.items()}
-        for variant in variants(name):
-            for folder in self.folders:
-                found = self._folded.get((folder + variant).casefold())
-                if found is not None:
-                    return Found(self.root / found, case_differs=True)
+        for key in wanted:
+            if key.casefold() in self._folded:
+                return Found(self.root / self._folded[key.casefold()], case_differs=True)
         return None
 
 
@@ -93,6 +100,8 @@ def variants(name: str) -> Iterator[str]:
     """What a written name may mean, most literal first, in Unicode form NFC."""
     name = unicodedata.normalize("NFC", name)
     yield name
+    if not _SPECIAL.search(name):
+        return
     decoded = unicodedata.normalize("NFC", unquote(name))
     seen = {name}
     for text in (name, decoded):

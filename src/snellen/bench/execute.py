@@ -14,8 +14,9 @@ from snellen.core.stages import Usage
 from snellen.evals.imports import import_file
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
-from snellen.models.table import build
-from snellen.probing.contradiction import Probe, declared_fits
+from snellen.models.table import SPEAKING, build
+from snellen.probing.contradiction import Verdict
+from snellen.probing.memory import declared_fits
 from snellen.runs import cost
 from snellen.runs.loop import Choices, Progress, Watch, open_or_create, work
 from snellen.runs.manifest import Selection
@@ -33,7 +34,7 @@ class Done:
     state: State
     run: Run | None = None
     reason: str = ""
-    probe: Probe | None = None
+    probe: Verdict | None = None
 
 
 def execute(
@@ -41,7 +42,7 @@ def execute(
 ) -> list[Done]:
     """All jobs in order. A job that cannot be done does not hold back the others; the budget holds for all together."""
     finished: list[Done] = []
-    probes: dict[str, Probe | None] = {}
+    probes: dict[str, Verdict | None] = {}
     for job in jobs:
         if told is not None:
             told(job, "")
@@ -61,7 +62,7 @@ def _one(
     where: Path,
     *,
     spent: float,
-    probes: dict[str, Probe | None],
+    probes: dict[str, Verdict | None],
     progress: Watch | None,
 ) -> Done:
     if job.predictions is not None:
@@ -70,7 +71,7 @@ def _one(
     task = open_task(job.task)
     model = build(job.spec, task=task)
     probe = None
-    if bench.probe and job.task["task"] == "detect":
+    if bench.probe and job.task["task"] == "detect" and job.spec.provider in SPEAKING:
         name = f"{job.spec} {job.task.get('prompt')} {task.spec.get('notation')}"
         if name not in probes:
             probes[name] = declared_fits(model, task)
@@ -87,7 +88,7 @@ def _one(
     return _scored(bench, job, run, state.stopped, probe)
 
 
-def _scored(bench: Bench, job: Job, run: Run, stopped: str, probe: Probe | None) -> Done:
+def _scored(bench: Bench, job: Job, run: Run, stopped: str, probe: Verdict | None) -> Done:
     try:
         score(run, draws=bench.bootstrap, failed=bench.failed)
     except IncompleteError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from snellen.bench.config import Bench, ModelEntry
 from snellen.bench.decide import Decision, Entry, decide, overall
 from snellen.bench.execute import Done, usage_of
+from snellen.bench.plan import EXAM, IMPORTED
 from snellen.core.stages import Reply
 from snellen.evals.comparison import scored
 from snellen.runs import cost
@@ -58,10 +59,10 @@ def entries_of(bench: Bench, finished: Sequence[Done]) -> dict[str, list[Entry]]
     for done in finished:
         if done.state == "done" and done.run is not None:
             runs[done.job.data, done.job.model, done.job.regime].append(done.run)
-    several = len({regime for _, _, regime in runs}) > 1
+    several = len({regime for _, _, regime in runs} - {IMPORTED, EXAM}) > 1
     entries: dict[str, list[Entry]] = {name: [] for name in bench.data}
     for (data, model, regime), found in runs.items():
-        name = f"{model} ({regime})" if several and regime not in {"imported", "exam"} else model
+        name = f"{model} ({regime})" if several and regime not in {IMPORTED, EXAM} else model
         facts = {"model": model, "regime": regime, **costs(found, bench.models[model])}
         entries[data].append(Entry(name, data, tuple(scored(run) for run in found), facts))
     return entries

@@ -31,7 +31,8 @@ def probe(
 ) -> None:
     """Asks about scenes whose boxes are known, and says which notation (order, scale, frame) explains the replies.
 
-    Exit code 6 where the replies contradict the notation that is declared.
+    What is found is remembered for this model and prompt: `run` and `bench` stop where it contradicts what they
+    declare. Exit code 6 where the replies contradict the declared notation.
 
     Examples:
 
@@ -42,6 +43,7 @@ def probe(
     from snellen.models.named import resolve
     from snellen.models.table import build
     from snellen.probing.contradiction import probe as ask
+    from snellen.probing.memory import remember
     from snellen.probing.scenes import CLASSES, probe_scenes
 
     asked, classes = probe_scenes(scenes), CLASSES
@@ -51,19 +53,16 @@ def probe(
         data = load_data(on, split=split)
         asked = tuple(sample for sample in data.samples() if len(sample.truth))[:scenes]
         classes = data.classes
-    found = ask(
-        build(resolve(model, model_option or [], file=models)), prompt=prompt, notation=notation, samples=asked,
-        classes=classes,
-    )  # fmt: skip
-    if found is None:
-        typer.echo(json.dumps(None) if json_ else f"{model} replies with detections: it has no notation")
-        return
+    asking = build(resolve(model, model_option or [], file=models))
+    found = ask(asking, prompt=prompt, notation=notation, samples=asked, classes=classes)
+    if on is None and found.answered and not found.failed:
+        remember(found, asking)
     if json_:
         typer.echo(json.dumps(found.to_json()))
     else:
         typer.echo(found.reason)
-        for name, value in found.to_json()["agreement"].items():
+        for name, value in found.agreement.items():
             typer.echo(f"  {value:.3f}  {name}")
-        typer.echo(f"{found.answered} of {found.answered + found.failed} replies, {found.finding.boxes} boxes")
+        typer.echo(f"{found.answered} of {found.answered + found.failed} replies, {found.boxes} boxes")
     if found.contradicted:
         raise typer.Exit(6)

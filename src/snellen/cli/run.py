@@ -63,6 +63,7 @@ def run(
         bool, typer.Option("--dry-run", help="Ask nothing: write the first prompts with their pictures, and count.")
     ] = False,
     score: Annotated[bool, typer.Option("--score/--no-score", help="Score the run when it is complete.")] = True,
+    no_probe: Annotated[bool, typer.Option("--no-probe", help="Run against what a probe of the model found.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="The results as JSON; progress goes to stderr.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -103,8 +104,28 @@ def run(
     if dry_run:
         _dry_run(asked, answering, choices, out, as_json=json_)
         return
+    if not no_probe:
+        check_probe(asked, answering)
     here = carry_out(asked, answering, choices, out, budget=budget, quiet=quiet)
     finish(here, score=score, as_json=json_)
+
+
+def check_probe(task: AnyTask, model: Model) -> None:
+    """GuardError where a probe of `model` contradicts the notation that the task declares; a hint where none was made.
+
+    Only where boxes are asked of a model that writes them as text.
+    """
+    from snellen.core.errors import GuardError
+    from snellen.models.table import SPEAKING
+    from snellen.probing.memory import recall
+
+    if task.spec["task"] != "detect" or model.spec.provider not in SPEAKING:
+        return
+    found = recall(model, prompt=str(task.spec["prompt"]), notation=str(task.spec["notation"]))
+    if found is None:
+        _say(f"{model.spec} was not probed: that it writes boxes as declared is taken on trust (snellen probe)")
+    elif found.contradicted:
+        raise GuardError(f"{found.reason}. Declare that notation (-T notation=...), or go on with --no-probe")
 
 
 def task_spec(name: str, data: str | None, options: Sequence[str]) -> dict[str, Json]:

@@ -31,6 +31,9 @@ MODELS: dict[str, tuple[str, str]] = {
 }
 """Provider -> (module, factory); the module is imported when the model is built."""
 
+SPEAKING = frozenset({"openai", "hf", "embedded"})
+"""Providers of models that write boxes as text: their notation is probed."""
+
 GROUP = "snellen.models"
 
 OPERATIONAL = frozenset({"attempts", "base_url", "concurrency", "key_env", "price", "requests_per_second", "timeout"})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from snellen.core.detections import Detections
 from snellen.core.pictures import Size
-from snellen.core.stages import AnyTask, Failed, Key, Model, Prompt, Reply, Sample
+from snellen.core.stages import Failed, Key, Model, Prompt, Reply, Sample
 from snellen.parsing.boxes import read_items
 from snellen.parsing.notations import named
 from snellen.probing.notation import Finding, Spoken, describe, find_notation
@@ -20,55 +20,63 @@ from snellen.prompts.templates import Template, template
 
 
 @dataclass(frozen=True)
-class Probe:
-    """What the probe of one (model, prompt) found. contradicted: the replies speak against the declared notation."""
+class Verdict:
+    """What a probe of one (model, prompt) found, in words and numbers: what is stored, shown and acted upon.
+
+    verdict: `named`, `cannot tell`, or `no notation` for a model that replies with detections. contradicted: the
+    replies speak against the declared notation. agreement: mean IoU under each notation, best first.
+    """
 
     model: str
     prompt: str
     declared: str
-    finding: Finding
-    answered: int
-    failed: int
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether another notation than the declared one is named."""
-        return self.finding.contradicts(named(self.declared).box)
-
-    @property
-    def reason(self) -> str:
-        """What was found, in a sentence."""
-        declared = describe(named(self.declared).box)
-        best = self.finding.best
-        if self.finding.verdict == "cannot tell":
-            return f"the probe cannot tell which notation {self.model} speaks: {self.finding.reason}"
-        assert best is not None
-        found = f"{describe(best)} (mean IoU {self.finding.agreement[best]:.2f}"
-        margin = self.finding.margin
-        found += ")" if margin is None else f", {margin:.2f} ahead of the next)"
-        if self.contradicted:
-            return f"{self.model} declares {self.declared} ({declared}) but speaks {found}"
-        return f"{self.model} speaks {found}, as {self.declared} declares"
+    verdict: str
+    best: str | None
+    margin: float | None
+    contradicted: bool
+    reason: str
+    possible: tuple[str, ...] = ()
+    agreement: Mapping[str, float] = field(default_factory=dict)
+    scenes: int = 0
+    boxes: int = 0
+    answered: int = 0
+    failed: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain."""
-        finding = self.finding
-        return {
-            "model": self.model,
-            "prompt": self.prompt,
-            "declared": self.declared,
-            "verdict": finding.verdict,
-            "best": None if finding.best is None else describe(finding.best),
-            "margin": finding.margin,
-            "contradicted": self.contradicted,
-            "reason": self.reason,
-            "possible": [describe(notation) for notation in finding.possible],
-            "agreement": {describe(n): value for n, value in list(finding.agreement.items())[:8]},
-            "scenes": finding.scenes,
-            "boxes": finding.boxes,
-            "answered": self.answered,
-            "failed": self.failed,
-        }
+        return {**asdict(self), "possible": list(self.possible)}
+
+
+def judged(finding: Finding, *, model: str, prompt: str, declared: str) -> Verdict:
+    """The finding as a verdict on the declared notation."""
+    best = finding.best
+    contradicted = finding.contradicts(named(declared).box)
+    found = {describe(n): value for n, value in list(finding.agreement.items())[:8]}
+    return Verdict(
+        model,
+        prompt,
+        declared,
+        finding.verdict,
+        None if best is None else describe(best),
+        finding.margin,
+        contradicted,
+        _reason(finding, model=model, declared=declared, contradicted=contradicted),
+        tuple(describe(notation) for notation in finding.possible),
+        found,
+        finding.scenes,
+        finding.boxes,
+    )
+
+
+def _reason(finding: Finding, *, model: str, declared: str, contradicted: bool) -> str:
+    best = finding.best
+    if finding.verdict == "cannot tell" or best is None:
+        return f"the probe cannot tell which notation {model} speaks: {finding.reason}"
+    margin = "" if finding.margin is None else f", {finding.margin:.2f} ahead of the next"
+    found = f"{describe(best)} (mean IoU {finding.agreement[best]:.2f}{margin})"
+    if contradicted:
+        return f"{model} declares {declared} ({describe(named(declared).box)}) but speaks {found}"
+    return f"{model} speaks {found}, as {declared} declares"
 
 
 def probe(
@@ -78,11 +86,8 @@ def probe(
     notation: str | None = None,
     samples: Sequence[Sample[Detections]] | None = None,
     classes: Sequence[str] = CLASSES,
-) -> Probe | None:
-    """Asks `model` about controlled scenes (or `samples` with known boxes) and finds the notation of its replies.
-
-    None for a model that replies with detections: there is nothing to be read.
-    """
+) -> Verdict:
+    """Asks `model` about controlled scenes (or `samples` with known boxes) and finds the notation of its replies."""
     wording: Template = template(prompt)
     declared = notation or wording.notation or "qwen3-vl"
     scenes = probe_scenes() if samples is None else samples
@@ -90,14 +95,14 @@ def probe(
     answers: Mapping[Key, Reply | Failed] = dict(model.answer(iter(prompts.values())))
     replies = {key: answer for key, answer in answers.items() if isinstance(answer, Reply)}
     if any(reply.detections is not None for reply in replies.values()):
-        return None
+        reason = f"{model.spec} replies with detections: there is no notation to be read"
+        nothing = Verdict(
+            str(model.spec), prompt, declared, "no notation", None, None, contradicted=False, reason=reason
+        )
+        return replace(nothing, answered=len(replies), failed=len(answers) - len(replies))
     said = [_spoken(scene, prompts, replies, declared) for scene in scenes if Key(scene.id) in replies]
-    return Probe(str(model.spec), prompt, declared, find_notation(said), len(replies), len(answers) - len(replies))
-
-
-def declared_fits(model: Model, task: AnyTask) -> Probe | None:
-    """The probe of `model` under the prompt and notation of a detection task."""
-    return probe(model, prompt=str(task.spec["prompt"]), notation=str(task.spec["notation"]))
+    found = judged(find_notation(said), model=str(model.spec), prompt=prompt, declared=declared)
+    return replace(found, answered=len(replies), failed=len(answers) - len(replies))
 
 
 def _spoken(

@@ -102,14 +102,14 @@ def forest(decision: Decision) -> Figure | None:
     chart = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
     )
+    colours = alt.Scale(domain=list(VERDICTS.values()), range=[SERIES[2], SERIES[6], SERIES[3]])
     bars = chart.mark_rule().encode(x=alt.X("low:Q", title=decision.metric, scale=alt.Scale(zero=False)), x2="high:Q")
     dots = chart.mark_circle(size=70, opacity=1).encode(
         x="value:Q",
         color=alt.Color(
-            "verdict:N", title=None, scale=alt.Scale(domain=list(VERDICTS.values()), range=[SERIES[2], SERIES[6], SERIES[3]]),
-            legend=alt.Legend(orient="bottom", direction="vertical"),
+            "verdict:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", direction="vertical")
         ),
-    )  # fmt: skip
+    )
     said = "; ".join(f"{row['name']} {row['value']:.3f}" for row in rows)
     name = f"forest-{_slug(decision.data)}"
     return figure(name, (bars + dots).properties(width=300), title=f"{decision.metric}, best on top", alt=said)

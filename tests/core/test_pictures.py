@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import DataError
-from snellen.core.pictures import Picture, Size, decode, encode_png, fit, measure, read_header
+from snellen.core.pictures import Picture, Size, decode, encode_png, fit, glimpse, measure, read_header
 
 
 def saved(image: Image.Image, form: str, **options: object) -> bytes:
@@ -134,6 +134,19 @@ def test_a_broken_picture_is_an_error_that_names_it(kind: str) -> None:
     with pytest.raises(DataError, match=what) as caught:
         decode(data, name="folder/bad.jpg")
     assert "folder/bad.jpg" in str(caught.value)
+
+
+def test_a_glimpse_is_small_upright_and_grey_and_sees_damage() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    big = corner_picture().resize((1200, 800))
+    small = glimpse(saved(big, "JPEG", exif=exif), name="x", side=16)
+    assert (small.mode, small.size) == ("L", (16, 16))
+    values = np.asarray(small).astype(int)
+    assert values[0, -1] > 50  # the red corner, turned to the top right
+    assert values[-1, 0] < 10
+    with pytest.raises(DataError, match="cut short"):
+        glimpse(WHOLE[: len(WHOLE) // 2], name="x", side=16)
 
 
 def test_a_missing_or_empty_file_is_an_error_on_looking_not_on_naming(tmp_path: Path) -> None:

@@ -98,6 +98,22 @@ def decode(data: bytes, *, name: str) -> Image.Image:
     return to_rgb(_upright(image))
 
 
+def glimpse(data: bytes, *, name: str, side: int) -> Image.Image:
+    """The whole picture squeezed into `side` x `side` px of 8-bit grey; DataError as for `decode`.
+
+    JPEGs are decoded at an eighth of their size where that suffices: many times faster, and damage still shows.
+    """
+    if not data:
+        raise DataError(f"picture is empty: {name}")
+    image = _open(io.BytesIO(data), name)
+    try:
+        image.draft(None, (4 * side, 4 * side))
+        image.load()
+    except _BROKEN as error:
+        raise DataError(f"picture is damaged or cut short ({error}): {name}") from error
+    return to_rgb(_upright(image)).convert("L").resize((side, side), Image.Resampling.BOX)
+
+
 def measure(data: bytes, *, name: str) -> Size:
     """The upright size, from the header alone."""
     if not data:

@@ -176,3 +176,10 @@ def test_published_counting_answers_read_as_published(shared: Path) -> None:
     }
     wrong = [a for a in answers if read_choice(a[0], (), reader="first-number").value != a[1]]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("star", 1), ("It is a top-left star.", 6), ("", 0), ("<think>a b</think>c", 5)]
+)
+def test_the_length_is_that_of_the_whole_reply(text, words):
+    assert read_choice(text, ["star", "square"]).words == words

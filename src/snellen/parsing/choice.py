@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from snellen.parsing.wrapping import boxed_answer, final_part, is_refusal, witho
 ALIASES: Mapping[str, str] = MappingProxyType({"bottom left": "below left", "bottom right": "below right"})
 """Other words for an option, used where the option is offered and the alias is not (PROTOCOLS section 1)."""
 
+_WORD = re.compile(r"\w+")  # a word, for the length of a reply
 _PLACES = frozenset({"top", "bottom", "left", "right", "center", "above", "below"})
 _NEGATORS = frozenset(
     [
@@ -63,10 +66,14 @@ def read_choice(
     `options`: exact, else whole phrases, longest first, exactly one distinct; single-letter options by their own
     rules. `lettered`: the options were shown as A, B, C ... and either the letter or the words may come.
     `first-number`: the first number of the answer (the published counting results), any number where no options are
-    given. What is in reasoning tags does not count.
+    given. What is in reasoning tags does not count. The reading's `words` is the length of the whole reply.
     """
     if reader not in READERS:
         raise unknown("reader of answers", reader, READERS)
+    return replace(_read(text, options, reader, aliases), words=len(_WORD.findall(text)))
+
+
+def _read(text: str, options: Sequence[str], reader: str, aliases: Mapping[str, str]) -> Reading[str]:
     answer, finished = final_part(without_chat_tokens(text))
     if not finished:
         return Reading(None, "truncated", "truncated", "none: the reasoning never ends")

@@ -47,6 +47,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> MakeRun:
         sample: int | None = 243,
         incomplete: bool = False,
         draws: int = 1,
+        intervals: bool = True,
         task: str = "civet/single-object",
         **options: object,
     ) -> Run:
@@ -54,7 +55,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> MakeRun:
         opened = open_task({"task": task, **options})  # type: ignore[dict-item]
         answer(opened, Scripted(name, says), place, sample=sample, draws=draws)
         run = Run.open(place)
-        score(run, incomplete=incomplete, draws=100)
+        score(run, incomplete=incomplete, draws=100, intervals=intervals)
         return run
 
     return make
@@ -82,6 +83,22 @@ def first_option(make_run: MakeRun) -> Run:
 def last_option(make_run: MakeRun) -> Run:
     """Always says the last option, in a sentence."""
     return make_run("last", last)
+
+
+def same_words(prompt: Prompt) -> Reply:
+    return Reply(next((x for x in ("star", "red", "matte", "center") if x in prompt.labels), "none"))
+
+
+@pytest.fixture(scope="session")
+def star(make_run: MakeRun) -> dict[str, Run]:
+    """One model on pictures of two sizes, with regular and small objects; and on other samples."""
+    options: dict[str, dict[str, object]] = {
+        "large": {"sample": 40, "side": 672},
+        "narrow": {"sample": 40, "side": 336},
+        "tiny": {"sample": 40, "side": 336, "size": "small"},
+        "others": {"sample": 30, "side": 672},
+    }
+    return {name: make_run("star", same_words, intervals=False, **some) for name, some in options.items()}
 
 
 @pytest.fixture(scope="session")

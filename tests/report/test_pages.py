@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import InputError, StoreError
-from snellen.report.pages import report
+from snellen.report.inputs import views_of
+from snellen.report.pages import prepare, report
 from snellen.runs.store import Run
 
 VOID = {"meta", "link", "img", "br", "input", "hr"}
@@ -97,7 +98,9 @@ def test_every_figure_and_table_can_be_taken_away(written: Path) -> None:
 def test_specifications_are_valid_vega_lite(written: Path) -> None:
     import altair
 
-    for file in (written.parent / "figures").glob("*.vl.json"):
+    kinds = {file.name.partition("-")[0]: file for file in (written.parent / "figures").glob("*.vl.json")}
+    assert set(kinds) == {"accuracy", "answers", "cells", "confusion", "places"}
+    for file in kinds.values():
         altair.Chart.from_dict(json.loads(file.read_text()))
 
 
@@ -122,30 +125,30 @@ def test_the_single_file_stands_alone(first_option: Run, tmp_path: Path) -> None
     assert all(href.startswith(("#", "data:")) for href in parsed.values("a", "href"))
 
 
-def test_what_models_and_files_say_never_becomes_markup(hostile: Run, tmp_path: Path) -> None:
-    page = report([hostile], tmp_path / "r", pictures=5)
-    text = page.read_text()
-    assert "<script>alert" not in text
-    assert "&lt;script&gt;" in text
-    data = (tmp_path / "r" / "data" / "run-1.js").read_text()
-    assert "<script>" not in data
-    assert "\\u003cscript" in data
-    single = report([hostile], tmp_path / "s", single_file=True).read_text()
-    assert "<script>alert" not in single
+@pytest.fixture(scope="module")
+def attacked(hostile: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return report([hostile], tmp_path_factory.mktemp("attacked"), single_file=True, pictures=5).read_text()
 
 
-def test_failed_requests_are_shown_apart_from_bad_replies(hostile: Run, tmp_path: Path) -> None:
-    text = " ".join(Page(report([hostile], tmp_path).read_text()).text)
+def test_what_models_and_files_say_never_becomes_markup(attacked: str) -> None:
+    assert "<script>alert" not in attacked
+    assert "&lt;script&gt;alert" in attacked
+    assert "\\u003cscript\\u003ealert" in attacked
+
+
+def test_failed_requests_are_shown_apart_from_bad_replies(attacked: str) -> None:
+    text = " ".join(Page(attacked).text)
     assert "http-500" in text
     assert "Requests failed" in text
 
 
 def test_a_report_is_written_over_an_earlier_one_and_over_nothing_else(first_option: Run, tmp_path: Path) -> None:
     out = tmp_path / "report"
-    report([first_option], out, pictures=1)
+    prepare(out, views_of([first_option]))
+    (out / "figures").mkdir()
     (out / "figures" / "stale.svg").write_text("old")
-    report([first_option], out, pictures=1)
-    assert not (out / "figures" / "stale.svg").exists()
+    prepare(out, views_of([first_option]))
+    assert not (out / "figures").exists()
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "chapter.tex").write_text("precious")

@@ -46,16 +46,10 @@ def accuracy_dots(views: Sequence[View]) -> Figure:
                 }
             )
         table = example(views, question)
-        for value, name in zip(baselines(table), ("guessing evenly", "commonest label"), strict=True):
-            if np.isfinite(value):
-                ticks.append(
-                    {
-                        "question": question or "all",
-                        "value": value,
-                        "baseline": name,
-                        "says": f"{question}, {name}: {percent(value)}",
-                    }
-                )
+        for chance, name in zip(baselines(table), ("guessing evenly", "commonest label"), strict=True):
+            if chance.accuracy is not None:
+                says = f"{question}, {name}: {percent(chance.accuracy)}"
+                ticks.append({"question": question or "all", "value": chance.accuracy, "baseline": name, "says": says})
     names = [view.name for view in views]
     y = alt.Y("question:N", sort=[q or "all" for q in questions], title=None)
     x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"), title="accuracy")

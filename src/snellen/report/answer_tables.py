@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from snellen.core.estimates import Estimate
-from snellen.core.tables import Table
+from snellen.core.tables import Table, Tables
 from snellen.report.grids import Cell, Column, Grid, show
 from snellen.report.inputs import View
+from snellen.scoring.baselines import Baseline, majority, uniform
 
 WHOLE = "all questions"
 
@@ -37,13 +38,13 @@ def headline(views: Sequence[View]) -> Grid:
 
 
 def by_question(views: Sequence[View], *, metric: str = "accuracy", title: str = "Accuracy by question, %") -> Grid:
-    """A row per run and, for accuracy, the two baselines: guessing evenly, always saying the commonest label."""
+    """A row per run and, for accuracy and macro-F1, the baselines: guessing evenly, always the commonest label."""
     questions = questions_of(views)
     rows: list[tuple[Cell, ...]] = []
-    if metric == "accuracy":
-        chance = {q: baselines(example(views, q)) for q in questions}
-        rows.append(("guessing evenly", *(chance[q][0] for q in questions)))
-        rows.append(("always the commonest label", *(chance[q][1] for q in questions)))
+    if metric in {"accuracy", "macro_f1"}:
+        chance = [baselines(example(views, question)) for question in questions]
+        rows.append(("guessing evenly", *(getattr(even, metric) for even, _ in chance)))
+        rows.append(("always the commonest label", *(getattr(same, metric) for _, same in chance)))
     rows += [(view.name, *(metric_of(view, question, metric) for question in questions)) for view in views]
     columns = (Column("Run"), *(Column(_title(q), "percent") for q in questions))
     asked = ", ".join(f"{q} {len(example(views, q)):,}" for q in questions)
@@ -137,13 +138,10 @@ def metric_of(view: View, question: str, metric: str) -> Estimate | None:
     return view.results.groups.get("question", {}).get(question, {}).get(metric)
 
 
-def baselines(table: Table) -> tuple[float, float]:
-    """Accuracy of guessing evenly among the options offered, and of always giving the commonest label."""
-    if not len(table):
-        return float("nan"), float("nan")
-    offered = table["options"][table["options"] > 0]
-    even = float(np.mean(1 / offered)) if len(offered) == len(table) else float("nan")
-    return even, float(np.unique(table["target"], return_counts=True)[1].max() / len(table))
+def baselines(table: Table) -> tuple[Baseline, Baseline]:
+    """What guessing evenly among the options offered gives, and always giving the commonest label."""
+    tables = Tables(table, None, tuple(in_order(table["target"].tolist())))
+    return uniform(tables), majority(tables)
 
 
 _READING_ORDER: Mapping[str, int] = {

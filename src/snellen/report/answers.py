@@ -9,6 +9,7 @@ import numpy as np
 from snellen.core.tables import Table
 from snellen.report import answer_figures as figures
 from snellen.report import answer_tables as tables
+from snellen.report import findings
 from snellen.report.blocks import Block, Row, Section, Text
 from snellen.report.cells import cells, has_cells
 from snellen.report.comparisons import ablation, varied
@@ -25,8 +26,8 @@ CENSUS = (
 
 def sections(views: Sequence[View]) -> list[Section]:
     """All sections that these runs of closed questions have something for."""
-    made = [accuracy(views), classes(views), field(views), responses(views), confusions(views), order(views),
-            style(views), strata(views), ablations(views)]  # fmt: skip
+    makers = (accuracy, findings.section, classes, field, responses, confusions, order, style, strata, ablations)
+    made = (make(views) for make in makers)
     return [section for section in made if section.blocks]
 
 

@@ -20,7 +20,7 @@ from snellen.report.box_data import (
     shares,
     size_names,
 )
-from snellen.report.box_kinds import ERRORS, KINDS, Kinds, kinds
+from snellen.report.box_kinds import ERRORS, WORDS, Kinds, kinds
 from snellen.report.cells import Cell as GridCell
 from snellen.report.figures import Figure
 from snellen.report.grids import Cell, Column, Grid
@@ -40,7 +40,7 @@ class Boxes:
     def of(cls, view: View) -> Boxes:
         """The instances of a run."""
         instances = Instances(view.tables)
-        return cls(view, instances, kinds(instances))
+        return cls(view, instances, kinds(view, instances))
 
 
 def sections(runs: Sequence[Boxes]) -> list[Section]:
@@ -73,7 +73,7 @@ def errors(runs: Sequence[Boxes]) -> Section:
         for kind in ERRORS:
             cells += [run.kinds.counts[kind], run.kinds.cost[kind]]
         rows.append(tuple(cells))
-    note = "; ".join(f"{kind}: {words}" for kind, words in KINDS.items() if kind != "hit")
+    note = "; ".join(f"{kind}: {words}" for kind, words in WORDS.items() if kind != "hit")
     note += ". Costs: points of F1 that mending all errors of the kind would add."
     grid = Grid("errors", "Kinds of error", tuple(columns), tuple(rows), note)
     return Section("errors", "What goes wrong", (Row((figures.error_bars(_counts(runs)),), 420), grid))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +10,10 @@ import numpy as np
 from snellen.core.stages import Failed, Key, Reply
 from snellen.core.tables import Table
 from snellen.report.blocks import Block, Gallery, Section, Text
-from snellen.report.box_kinds import KINDS
+from snellen.report.box_kinds import WORDS
 from snellen.report.boxes import Boxes
 from snellen.report.inputs import View
-from snellen.report.thumbnails import pictures_of
+from snellen.report.thumbnails import Cabinet
 
 SHARES = (("wrong", 0.55), ("other", 0.15), ("right", 0.3))
 """What the examples of a kind of question are made of, as far as there is enough of each."""
@@ -24,21 +22,12 @@ REPLY_SHOWN, BOX_REPLY_SHOWN = 2000, 600
 """Characters of a reply that the page shows, beside answers and beside boxes (of which there are thousands)."""
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """Where pictures go and how many: a folder beside the page, or (None) into the page."""
-
-    folder: Path | None
-    most: int
-    side: int = 320
-
-
-def answers(views: Sequence[View], shelf: Shelf) -> Section:
+def answers(views: Sequence[View], cabinet: Cabinet, most: int) -> Section:
     """Examples of closed answers, a gallery per run."""
     blocks: list[Block] = []
     for view in views:
-        chosen = choose(view, shelf.most)
-        data = _answers(view, chosen, shelf)
+        chosen = choose(view, most)
+        data = _answers(view, chosen, cabinet)
         if len(views) > 1:
             blocks.append(Text(view.name, "heading"))
         blocks.append(Gallery(view.slug, "answers", data))
@@ -46,26 +35,25 @@ def answers(views: Sequence[View], shelf: Shelf) -> Section:
     return Section("examples", "Examples", tuple(blocks), lead)
 
 
-def boxes(runs: Sequence[Boxes], shelf: Shelf) -> Section:
+def boxes(runs: Sequence[Boxes], cabinet: Cabinet, most: int) -> Section:
     """Pictures with truth and predictions overlaid, a gallery per run; those with most errors are kept first."""
     blocks: list[Block] = []
     for run in runs:
         if len(runs) > 1:
             blocks.append(Text(run.view.name, "heading"))
-        blocks.append(Gallery(run.view.slug, "boxes", _boxes(run, shelf)))
+        blocks.append(Gallery(run.view.slug, "boxes", _boxes(run, cabinet, most)))
     return Section("pictures", "Pictures", tuple(blocks))
 
 
-def _boxes(run: Boxes, shelf: Shelf) -> dict[str, Any]:
+def _boxes(run: Boxes, cabinet: Cabinet, most: int) -> dict[str, Any]:
     view, instances = run.view, run.instances
     outcomes, sample = view.outcomes, instances.table["sample"]
-    wrong = (instances.truth | instances.predicted) & (run.kinds.kind != "hit")
+    kind = run.kinds.kind
+    wrong = (instances.predicted & (kind != "hit")) | (instances.truth & (kind == "miss"))
     errors = np.bincount(sample[wrong], minlength=len(outcomes)) + outcomes["unread"]
-    kept = np.sort(np.argsort(-errors, kind="stable")[: shelf.most])
+    kept = np.sort(np.argsort(-errors, kind="stable")[:most])
     samples = outcomes["sample"][kept].tolist()
-    pictures = pictures_of(
-        view.task, samples, side=shelf.side, folder=_folder(shelf, view), web=f"pictures/{view.slug}"
-    )
+    pictures = cabinet.pictures(view.task, samples)
     replies = view.replies_to(samples)
     order = np.argsort(sample, kind="stable")
     starts = np.searchsorted(sample[order], np.arange(len(outcomes) + 1))
@@ -92,12 +80,12 @@ def _boxes(run: Boxes, shelf: Shelf) -> dict[str, Any]:
         "note": " ".join(filter(None, (note, pictures.problem))),
         "labels": [*view.tables.classes, "(unknown)"],
         "kinds": list(BOX_KINDS),
-        "words": KINDS,
+        "words": dict(WORDS),
         "items": items,
     }
 
 
-BOX_KINDS = (*KINDS, "crowd", "")
+BOX_KINDS = (*WORDS, "crowd", "")
 
 
 def _shown(run: Boxes, row: int) -> bool:
@@ -157,12 +145,10 @@ def _spread(rows: np.ndarray[Any, np.dtype[np.int64]], n: int) -> list[int]:
     return [int(row) for row in rows[np.unique(np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(np.int64))]]
 
 
-def _answers(view: View, rows: Sequence[int], shelf: Shelf) -> dict[str, Any]:
+def _answers(view: View, rows: Sequence[int], cabinet: Cabinet) -> dict[str, Any]:
     table = view.outcomes.take(np.array(rows, dtype=np.int64))
     samples = table["sample"].tolist()
-    pictures = pictures_of(
-        view.task, samples, side=shelf.side, folder=_folder(shelf, view), web=f"pictures/{view.slug}"
-    )
+    pictures = cabinet.pictures(view.task, samples)
     replies = view.replies_to(samples)
     items = []
     for row in table.rows():
@@ -203,7 +189,3 @@ def _one(key: Key, reply: Reply | Failed, *, alone: bool) -> str:
     if reply.detections is not None:
         return f"{head}{len(reply.detections)} boxes"
     return f"{head}[empty reply]"
-
-
-def _folder(shelf: Shelf, view: View) -> Path | None:
-    return None if shelf.folder is None else shelf.folder / view.slug

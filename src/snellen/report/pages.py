@@ -16,6 +16,7 @@ from snellen.report.figures import Figure
 from snellen.report.grids import Grid
 from snellen.report.inputs import View, parts, views_of
 from snellen.report.rendering import Page
+from snellen.report.thumbnails import Cabinet
 from snellen.runs.store import Run
 
 MARKER = "report.json"
@@ -25,6 +26,8 @@ FOLDERS = ("assets", "data", "figures", "pictures", "tables")
 MOST = {"answers": 120, "boxes": 5000}
 EMBEDDED = 24
 """Pictures per run in a single file."""
+SIDE = 400
+"""The longer side of a small picture, px."""
 
 
 def report(
@@ -38,8 +41,8 @@ def report(
     """Writes the report of scored `runs` into the folder `out` and returns the page's path.
 
     single_file: everything stands in `index.html`; PNG files are left out. pictures: at most so many per run (by
-    default 5,000 with boxes, 120 answers, 24 of either in a single file). opening: sections that stand first. StoreError where a run was
-    not scored or `out` holds other files.
+    default 5,000 with boxes, 120 answers, 24 of either in a single file). opening: sections that stand first.
+    StoreError where a run was not scored or `out` holds other files.
     """
     if not runs:
         raise InputError("a report needs at least one run")
@@ -48,7 +51,8 @@ def report(
     most = {kind: EMBEDDED if single_file else number for kind, number in MOST.items()}
     if pictures is not None:
         most = dict.fromkeys(most, pictures)
-    sections = distinct([*opening, *_sections(views, None if single_file else out / "pictures", most)])
+    cabinet = Cabinet(None if single_file else out / "pictures", side=SIDE)
+    sections = distinct([*opening, *_sections(views, cabinet, most)])
     path = out / "index.html"
     path.write_text(Page(out, single_file).render(views, sections), encoding="utf-8")
     return path
@@ -92,11 +96,11 @@ def _figure(figure: Figure, id: str) -> Figure:
     return replace(figure, id=id)
 
 
-def _sections(views: Sequence[View], folder: Path | None, most: dict[str, int]) -> list[Section]:
+def _sections(views: Sequence[View], cabinet: Cabinet, most: dict[str, int]) -> list[Section]:
     made: list[Section] = []
     groups = parts(views)
     for number, group in enumerate(groups, 1):
-        found = [overview.section(group), *_about(group, folder, most)]
+        found = [overview.section(group), *_about(group, cabinet, most)]
         if len(groups) > 1:
             name = f"{number}. {overview.about(group)}"
             found = [replace(section, part=name) for section in found]
@@ -109,9 +113,9 @@ def _sections(views: Sequence[View], folder: Path | None, most: dict[str, int]) 
 _APART = "Runs whose truth or samples differ stand in different parts: their figures must not be compared."
 
 
-def _about(group: Sequence[View], folder: Path | None, most: dict[str, int]) -> list[Section]:
+def _about(group: Sequence[View], cabinet: Cabinet, most: dict[str, int]) -> list[Section]:
     """What there is to say about runs of one kind: boxes, or closed questions."""
     if group[0].grounded:
         runs = [boxes.Boxes.of(view) for view in group]
-        return [*boxes.sections(runs), examples.boxes(runs, examples.Shelf(folder, most["boxes"], side=400))]
-    return [*answers.sections(group), examples.answers(group, examples.Shelf(folder, most["answers"]))]
+        return [*boxes.sections(runs), examples.boxes(runs, cabinet, most["boxes"])]
+    return [*answers.sections(group), examples.answers(group, cabinet, most["answers"])]

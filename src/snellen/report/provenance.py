@@ -54,7 +54,7 @@ def manifests(views: Sequence[View]) -> Section:
     blocks: list[Block] = []
     for view in views:
         manifest = view.run.manifest
-        chosen = manifest.selection
+        chosen, notes = manifest.selection, manifest.notes
         which = "all" if chosen.everything else f"first {chosen.limit}" if chosen.limit else (
             f"{chosen.sample} drawn with seed {chosen.seed}")  # fmt: skip
         pairs = (
@@ -66,6 +66,7 @@ def manifests(views: Sequence[View]) -> Section:
             ("versions", ", ".join(f"{name} {number}" for name, number in manifest.versions.items())),
             ("hardware", ", ".join(f"{name} {value}" for name, value in manifest.hardware.items())),
             *((f"sha256 {name}", digest) for name, digest in manifest.data.items()),
+            *((f"note: {name}", json.dumps(value, default=str, ensure_ascii=False)) for name, value in notes.items()),
             *((f"fact: {name}", json.dumps(value, default=str)) for name, value in view.results.facts.items()),
             *((f"guard: {name}", json.dumps(value, default=str)) for name, value in view.results.guard.items()),
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.pictures import Picture
-from snellen.core.specs import Json
+from snellen.core.specs import Json, canonical
 from snellen.evals.tasks import open_task
 
 WORKERS = 4
@@ -37,34 +37,65 @@ class Pictures:
     problem: str = ""
 
 
-def pictures_of(
-    task: Mapping[str, Json], samples: Iterable[str], *, side: int, folder: Path | None, web: str = ""
-) -> Pictures:
-    """The last picture of each of `samples`, at most `side` px long, as JPEG.
+class Cabinet:
+    """Small pictures, at most `side` px long, as JPEG; each picture of a task is made once, whoever asks for it.
 
-    folder: where files are written, `web` being its address from the page; None: data addresses. A task that cannot be
-    opened (its data moved away) or a picture that cannot be read is said, never raised: the report goes on.
+    folder: where files are written, `web` being its address from the page; None: pictures are data addresses.
     """
-    wanted = dict.fromkeys(samples)
-    try:
-        chosen = _look(task, wanted)
-    except (SnellenError, OSError, ImportError) as error:
-        return Pictures({}, dict.fromkeys(wanted, "no picture"), f"The pictures are not at hand: {error}")
-    found: dict[str, Thumbnail] = {}
-    missing = {sample: "no picture" for sample in wanted if sample not in chosen}
-    if folder is not None and chosen:
-        folder.mkdir(parents=True, exist_ok=True)
-    rest = iter(enumerate(chosen.items(), 1))
-    with ThreadPoolExecutor(WORKERS) as pool:
-        while batch := list(islice(rest, BATCH)):
-            drawn = pool.map(lambda item: _small(item[1][1], side), batch)
-            for (number, (sample, _)), made in zip(batch, drawn, strict=True):
-                if isinstance(made, str):
-                    missing[sample] = made
-                else:
-                    data, width, height = made
-                    found[sample] = Thumbnail(_put(data, folder, web, number), width, height)
-    return Pictures(found, missing)
+
+    def __init__(self, folder: Path | None, *, side: int, web: str = "pictures") -> None:
+        self.folder = folder
+        self.side = side
+        self.web = web
+        self._made: dict[tuple[str, str], Thumbnail | str] = {}
+
+    def pictures(self, task: Mapping[str, Json], samples: Iterable[str]) -> Pictures:
+        """The last picture of each of `samples`.
+
+        A task that cannot be opened (its data moved away) or a picture that cannot be read is said, never raised: the
+        report goes on.
+        """
+        wanted = dict.fromkeys(samples)
+        try:
+            chosen = _look(task, wanted)
+        except (SnellenError, OSError, ImportError) as error:
+            return Pictures({}, dict.fromkeys(wanted, "no picture"), f"The pictures are not at hand: {error}")
+        self._make(canonical(task), {picture.name: picture for picture in chosen.values()})
+        found: dict[str, Thumbnail] = {}
+        missing: dict[str, str] = {}
+        for sample in wanted:
+            made = self._made[canonical(task), chosen[sample].name] if sample in chosen else "no picture"
+            if isinstance(made, str):
+                missing[sample] = made
+            else:
+                found[sample] = made
+        return Pictures(found, missing)
+
+    def _make(self, task: str, pictures: Mapping[str, Picture]) -> None:
+        rest = iter([(name, picture) for name, picture in pictures.items() if (task, name) not in self._made])
+        with ThreadPoolExecutor(WORKERS) as pool:
+            while batch := list(islice(rest, BATCH)):
+                for (name, _), small in zip(batch, pool.map(self._small, batch), strict=True):
+                    self._made[task, name] = small if isinstance(small, str) else self._put(*small)
+
+    def _small(self, named: tuple[str, Picture]) -> tuple[bytes, int, int] | str:
+        try:
+            image = named[1].image()
+        except (SnellenError, OSError) as error:
+            return str(error)
+        width, height = image.size
+        image.thumbnail((self.side, self.side))
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=85)
+        return buffer.getvalue(), width, height
+
+    def _put(self, data: bytes, width: int, height: int) -> Thumbnail:
+        if self.folder is None:
+            return Thumbnail("data:image/jpeg;base64," + base64.b64encode(data).decode(), width, height)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        name = f"{len(self._made) + 1:05d}.jpg"
+        (self.folder / name).write_bytes(data)
+        return Thumbnail(f"{self.web}/{name}", width, height)
 
 
 def _look(task: Mapping[str, Json], wanted: Mapping[str, None]) -> dict[str, Picture]:
@@ -78,23 +109,3 @@ def _look(task: Mapping[str, Json], wanted: Mapping[str, None]) -> dict[str, Pic
             if len(chosen) == len(wanted):
                 break
     return chosen
-
-
-def _small(picture: Picture, side: int) -> tuple[bytes, int, int] | str:
-    try:
-        image = picture.image()
-    except (SnellenError, OSError) as error:
-        return str(error)
-    width, height = image.size
-    image.thumbnail((side, side))
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=85)
-    return buffer.getvalue(), width, height
-
-
-def _put(data: bytes, folder: Path | None, web: str, number: int) -> str:
-    if folder is None:
-        return "data:image/jpeg;base64," + base64.b64encode(data).decode()
-    name = f"{number:05d}.jpg"
-    (folder / name).write_bytes(data)
-    return f"{web}/{name}"

@@ -1,0 +1,51 @@
+"""What stands out in a run of closed questions, in sentences: biases of place, order and label, and confusions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from snellen.report.blocks import Block, Findings, Section
+from snellen.report.inputs import View
+from snellen.statistics.diagnosis import Finding, diagnose
+
+MOST = 8
+"""Findings of a run that are shown; the rest are counted."""
+
+ORDER = ("position", "order", "label", "confusion")
+
+
+def section(views: Sequence[View]) -> Section:
+    """Findings of each run, each tested and corrected together with the run's others."""
+    items = tuple((view.name, sentences(view)) for view in views)
+    lead = (
+        "Dependences that a model which only looks at the picture would not have. All tests of a run are corrected "
+        "together (Holm, 5 %): a run without such biases shows none, 19 times in 20."
+    )
+    blocks: tuple[Block, ...] = (Findings(items),)
+    return Section("findings", "What stands out", blocks, lead)
+
+
+def sentences(view: View) -> tuple[str, ...]:
+    """The findings of a run in words, the strongest of each kind first, at most `MOST`."""
+    found = diagnose(view.outcomes, rng=np.random.default_rng(0), section="attr.section")
+    if not found:
+        return ("Nothing: no bias of place, order or label, and no confusion beyond chance.",)
+    shown = chosen(found)
+    said = tuple(f"{finding.text}." for finding in shown)
+    rest = len(found) - len(shown)
+    return (*said, f"And {rest} more like these; the maps and tables below show them.") if rest else said
+
+
+def chosen(found: Sequence[Finding]) -> list[Finding]:
+    """At most `MOST`: in turn the strongest of each kind and question, so that no kind hides the others."""
+    piles: dict[tuple[str, str], list[Finding]] = {}
+    for finding in sorted(found, key=lambda f: ORDER.index(f.kind)):
+        piles.setdefault((finding.kind, finding.question), []).append(finding)
+    picked: list[Finding] = []
+    while len(picked) < MOST and any(piles.values()):
+        for pile in piles.values():
+            if pile and len(picked) < MOST:
+                picked.append(pile.pop(0))
+    return sorted(picked, key=lambda f: (ORDER.index(f.kind), -abs(f.rate - f.expected)))

@@ -18,6 +18,7 @@ from snellen.evals.arranged import Arranged, InFolder, certificate
 from snellen.parsing.choice import read_choice
 from snellen.prompts.choice import INSTRUCTION, closed_prompt
 from snellen.scoring.choice import tabulate
+from snellen.stimuli.custom import sha256_of
 from snellen.stimuli.table import EXAMS, build, options_of
 
 FOLDER = "folder"
@@ -73,8 +74,10 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
     for name in options:
         if name not in known:
             raise unknown(f"option of civet/{setting}", name, [*known, "short_answers", "seed", "reader"])
+    exam = build(setting, **options, **({"seed": seed} if "seed" in known else {}))
     chosen = {name: options.get(name, default) for name, default in known.items() if name != "seed"}
-    exam = build(setting, **chosen, **({"seed": seed} if "seed" in known else {}))
+    if setting == "custom":
+        chosen["sha256"] = sha256_of(Path(chosen["file"]))
     return Arranged(exam, seed), {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items()}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from snellen.core.errors import SpecError, unknown
 from snellen.stimuli.acuity import acuity
 from snellen.stimuli.counting import counting
+from snellen.stimuli.custom import custom
 from snellen.stimuli.exams import Exam
 from snellen.stimuli.relative import relative_distance, relative_position, relative_size
 from snellen.stimuli.single_image import single_image
@@ -22,6 +23,7 @@ EXAMS: Mapping[str, tuple[Callable[..., Exam], str]] = {
     "relative-distance": (relative_distance, "which of two objects is closer to a third: 4,374 scenes"),
     "counting": (counting, "how many, scattered or clustered, with distractors: 392 scenes"),
     "acuity": (acuity, "the shape of ever smaller objects: 2,592 scenes"),
+    "custom": (custom, "an exam of yours, from a YAML or Python file: see docs/custom-exam.md"),
 }
 """Exam -> (builder, one line of help)."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from snellen.core.boxes import Order
 from snellen.parsing.items import Item
@@ -29,6 +29,7 @@ LABEL_KEYS = (
     "caption", "title", "tag", "type", "ref", "namezh", "labelzh", "标签", "类别", "名称", "classid", "categoryid",
 )  # fmt: skip
 SCORE_KEYS = ("confidence", "score", "conf", "confidencescore", "probability", "prob", "scores", "confidences")
+_SCORES = frozenset(SCORE_KEYS)
 INHERITED = frozenset(LABEL_KEYS[:10])
 COORDINATES: Sequence[tuple[Order, tuple[str, str, str, str]]] = (
     ("xyxy", ("xmin", "ymin", "xmax", "ymax")),
@@ -44,6 +45,7 @@ COORDINATES: Sequence[tuple[Order, tuple[str, str, str, str]]] = (
     ("xywh", ("left", "top", "width", "height")),
     ("xywh", ("xmin", "ymin", "width", "height")),
 )
+_COORDINATE_KEYS = frozenset(name for _, names in COORDINATES for name in names)
 _ALONE = frozenset(["xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"])
 _CONTAINERS = frozenset([
     "objects", "detections", "instances", "predictions", "results", "result", "items", "annotations", "answer", "data",
@@ -124,7 +126,7 @@ def _record(
         found.boxed = True
         items = _zipped(items, record)
         notes = _notes(record, {*used, label_key or "", *SCORE_KEYS})
-        found.items += [replace(item, notes=notes) for item in items] if notes else items
+        found.items += [item._replace(notes=notes) for item in items] if notes else items
     found.named |= is_entry and any(item.label is not None for item in items)
     below = [
         (value, _passed_on(name, key, label if label_key in INHERITED else inherited))
@@ -154,14 +156,14 @@ def _keyed(value: Group, label: str | None, found: Entries) -> bool:
 
 def _boxes(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set[str], list[Item], bool]:
     """The box fields of a record: keys used, items, and whether it has any."""
-    for order, names in COORDINATES:
+    for order, names in COORDINATES if len(record.keys() & _COORDINATE_KEYS) > 3 else ():
         if all(name in record for name in names):
             numbers = tuple(numeric(record[name][1]) for name in names)
             whole = None if None in numbers else tuple(x for x in numbers if x is not None)
-            return set(names), [replace(template, numbers=whole, order=order)], True
+            return set(names), [template._replace(numbers=whole, order=order)], True
     for name, (_, value) in record.items():
         if name in BOX_KEYS or name in ORDER_KEYS or name in POLYGON_KEYS:
-            made = replace(template, order=ORDER_KEYS.get(name))
+            made = template._replace(order=ORDER_KEYS.get(name))
             if isinstance(value, Group) and _holds_objects(value):
                 inner = _coordinates_inside(value, made)
                 if inner is None:
@@ -172,16 +174,16 @@ def _boxes(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set
 
 
 def _points(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set[str], list[Item], bool]:
-    point = replace(template, point=True)
+    point = template._replace(point=True)
     for name, (_, value) in record.items():
         if name in POINT_KEYS and isinstance(value, Group) and not _holds_objects(value):
             inner = [v for v in value.values if isinstance(v, Group)]
             lists = [numbers_of(v) for v in inner] if inner else [numbers_of(value)]
-            return {name}, [replace(point, numbers=n if n and len(n) == 2 else None) for n in lists], True
+            return {name}, [point._replace(numbers=n if n and len(n) == 2 else None) for n in lists], True
     if {"x", "y"} <= record.keys():
         numbers = (numeric(record["x"][1]), numeric(record["y"][1]))
         whole = None if None in numbers else (numbers[0] or 0.0, numbers[1] or 0.0)
-        return {"x", "y"}, [replace(point, numbers=whole)], True
+        return {"x", "y"}, [point._replace(numbers=whole)], True
     if record.keys() & _ALONE:  # some coordinates of a box, not all
         return set(record.keys() & _ALONE), [template], True
     return set(), [], False
@@ -199,7 +201,7 @@ def _coordinates_inside(value: Group, template: Item) -> list[Item] | None:
     if len(points) < 2 or not all(len(p) == 1 and p[0].numbers for p in points):
         return None
     xs, ys = zip(*[p[0].numbers or (0.0, 0.0) for p in points], strict=True)
-    return [replace(template, numbers=(min(xs), min(ys), max(xs), max(ys)), order="xyxy")]
+    return [template._replace(numbers=(min(xs), min(ys), max(xs), max(ys)), order="xyxy")]
 
 
 def _holds_objects(value: Group) -> bool:
@@ -211,11 +213,11 @@ def _zipped(items: list[Item], record: Mapping[str, tuple[str, Value]]) -> list[
     labels = next((v for n, (_, v) in record.items() if n in LABEL_KEYS and isinstance(v, Group)), None)
     if (labels is not None and labels.state != "open" and len(items) > 1) or _is_plural(record, labels):
         named = [_text(v) for v in labels.values] if labels is not None else []
-        items = [replace(item, label=named[i] if i < len(named) else None) for i, item in enumerate(items)]
+        items = [item._replace(label=named[i] if i < len(named) else None) for i, item in enumerate(items)]
     scores = next((v for n, (_, v) in record.items() if n in SCORE_KEYS and isinstance(v, Group)), None)
     if scores is not None:
         marks = [numeric(v) for v in scores.values]
-        items = [replace(item, score=marks[i] if i < len(marks) else None) for i, item in enumerate(items)]
+        items = [item._replace(score=marks[i] if i < len(marks) else None) for i, item in enumerate(items)]
     return items
 
 
@@ -240,7 +242,7 @@ def _text(value: Value) -> str | None:
 
 
 def _score(record: Mapping[str, tuple[str, Value]]) -> float | None:
-    for name in SCORE_KEYS:
+    for name in SCORE_KEYS if record.keys() & _SCORES else ():
         value = record.get(name, ("", Word("null")))[1]
         found = numeric(value)
         if found is None and isinstance(value, str) and value.rstrip().endswith("%"):

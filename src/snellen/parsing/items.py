@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from snellen.core.boxes import Order
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One instance as written. A box has four numbers, a point two; None: there is a box but it cannot be read.
 
     `order` and `scale` stand where the form itself names them (`x_min`, percentages), else the notation's hold;
@@ -25,7 +26,7 @@ class Item:
     corners: bool = False
     scale: float | None = None
     nothing: bool = False
-    notes: Mapping[str, object] = field(default_factory=dict)
+    notes: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ box unreadable, and the whole reply malformed where no box fits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Placed:
 def place(scan: Scan, notation: Notation, form: str, *, size: Size, input_size: Size | None, only: str) -> Placed:
     """The items of `scan` as px of the picture. `only`: the label of items without one ("": none is known)."""
     means = notation.of(form)
-    named = [replace(item, label=item.label if item.label is not None else only or None) for item in scan.items]
+    named = [item._replace(label=item.label if item.label is not None else only or None) for item in scan.items]
     wanted = [item for item in named if not item.nothing and not _is_sentinel(item)]
     readable = [item for item in wanted if item.numbers is not None and max(map(abs, item.numbers)) <= LARGEST]
     kept = [item for item in readable if item.label is not None or item.point or not scan.labelled]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from snellen.parsing.items import Item
 from snellen.parsing.scanner import Group, Number, Value, Word, number, scan
@@ -31,21 +30,21 @@ def numbers_of(group: Group) -> tuple[float, ...] | None:
 def boxes_of(value: Value, template: Item, *, polygon: bool = False) -> list[Item]:
     """The boxes that the value of a box field holds: one, several (a list of lists), or one that cannot be read."""
     if isinstance(value, Word):
-        return [replace(template, nothing=True)] if value.lower() in _NOTHING else [template]
+        return [template._replace(nothing=True)] if value.lower() in _NOTHING else [template]
     if isinstance(value, str):
         inside = scan(value) if value.lstrip()[:1] in {"[", "("} else []
         return boxes_of(inside[0], template, polygon=polygon) if len(inside) == 1 else [template]
     if not isinstance(value, Group) or value.state == "open":
         return [template]
     if not value.members:
-        return [replace(template, nothing=True)]
+        return [template._replace(nothing=True)]
     groups = [member for member in value.values if isinstance(member, Group)]
     if len(groups) == len(value.members):
         return _nested(groups, template, polygon=polygon)
     flat = numbers_of(value)
     if flat is not None and polygon and len(flat) >= 6 and len(flat) % 2 == 0:
         return [_bounds(list(zip(flat[::2], flat[1::2], strict=True)), template)]
-    return [replace(template, numbers=flat) if flat is not None and len(flat) == 4 else template]
+    return [template._replace(numbers=flat) if flat is not None and len(flat) == 4 else template]
 
 
 def _nested(groups: Sequence[Group], template: Item, *, polygon: bool) -> list[Item]:
@@ -62,15 +61,15 @@ def _nested(groups: Sequence[Group], template: Item, *, polygon: bool) -> list[I
         if flat is not None and polygon and len(flat) >= 6 and len(flat) % 2 == 0:
             found.append(_bounds(list(zip(flat[::2], flat[1::2], strict=True)), template))
         else:
-            found.append(replace(template, numbers=flat) if flat is not None and len(flat) == 4 else template)
+            found.append(template._replace(numbers=flat) if flat is not None and len(flat) == 4 else template)
     return found
 
 
 def _corners(pairs: Sequence[Sequence[float]], template: Item) -> Item:
-    return replace(template, numbers=(*pairs[0], *pairs[1]), corners=True)
+    return template._replace(numbers=(*pairs[0], *pairs[1]), corners=True)
 
 
 def _bounds(points: Sequence[Sequence[float]], template: Item) -> Item:
     """The box around points that are written in the notation's order of axes."""
     first, second = zip(*points, strict=True)
-    return replace(template, numbers=(min(first), min(second), max(first), max(second)), corners=True)
+    return template._replace(numbers=(min(first), min(second), max(first), max(second)), corners=True)

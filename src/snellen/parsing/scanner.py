@@ -8,7 +8,7 @@ the text without recursion or backtracking. Nothing is completed: a group that w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -20,10 +20,10 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 NUMBER = re.compile(_NUMBER)
 _START = re.compile(rf"[{{\[｛［【]|[(（](?=\s*{_NUMBER})")
 _TOKEN = re.compile(
-    rf"(?P<space>[\s\u3000]+)|(?P<comment>//[^\n]*|\#[^\n]*)|(?P<block>/\*)"
+    rf"[\s\u3000]*(?:(?P<comment>//[^\n]*|\#[^\n]*)|(?P<block>/\*)"
     rf"|(?P<number>{_NUMBER}(?![\w.%]))|(?P<open>[{{\[｛［【]|[(（])|(?P<close>[}}\])｝］】）])"
     r"|(?P<comma>[,，、;；])|(?P<colon>[:：])|(?P<quote>[\"'“”‘’＂「])"
-    r"|(?P<word>[^\s{}\[\]()｛｝［］【】（）,，、;；:：\"“”＂「」]+|[」])"
+    r"|(?P<word>[^\s{}\[\]()｛｝［］【】（）,，、;；:：\"“”＂「」]+|[」]))"
 )
 _AFTER_STRING = re.compile(r"[\s\u3000]*(?:[,:}\])，：、｝］】）]|$)")
 _STRUCTURE = re.compile(r"[}\]]\s*,\s*[{\[]")
@@ -93,6 +93,11 @@ class _Scan:
         self.blocks = True  # whether a block comment may still end
 
     def run(self) -> Iterator[Group]:
+        """The outermost groups, each when it is complete; the last one may be open."""
+        take: dict[str, Callable[[str], Group | None]] = {
+            "comment": self._comment, "block": self._block, "number": self._number, "open": self._open,
+            "close": self._close, "comma": self._comma, "colon": self._colon, "quote": self._quote, "word": self._word,
+        }  # fmt: skip
         while self.at < self.end:
             if not self.stack:
                 opener = _START.search(self.text, self.at, self.end)
@@ -104,15 +109,14 @@ class _Scan:
                 self.at += 1
                 continue
             self.at = token.end()
-            root = getattr(self, f"_{token.lastgroup}")(token[0])
+            kind = token.lastgroup or ""
+            root = take[kind](token[kind])
             if root is not None:
                 yield root
         for group in self.stack:
             group.end = self.end
         if self.stack:
             yield self.stack[0]
-
-    def _space(self, _: str) -> None: ...
 
     def _comment(self, _: str) -> None: ...
 

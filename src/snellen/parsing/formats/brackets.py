@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from snellen.core.errors import SpecError
 from snellen.core.labels import normal
@@ -60,15 +59,15 @@ def _items(text: str, roots: Sequence[Group], i: int, template: Item, context: C
     if flat is None:
         return 1, _from_list(roots[i], template, context)
     if len(flat) == 4:
-        return 1, [replace(template, numbers=flat)]
+        return 1, [template._replace(numbers=flat)]
     if len(flat) != 2:
         return 1, [template] if len(flat) > 2 else []
     if context.points:
-        return 1, [replace(template, numbers=flat, point=True)]
+        return 1, [template._replace(numbers=flat, point=True)]
     second = numbers_of(roots[i + 1]) if i + 1 < len(roots) else None
     if second is None or len(second) != 2 or not _JOINT.fullmatch(text[roots[i].end : roots[i + 1].start]):
         return 1, []
-    return 2, [replace(template, numbers=(*flat, *second), corners=True)]
+    return 2, [template._replace(numbers=(*flat, *second), corners=True)]
 
 
 def _from_list(root: Group, template: Item, context: Context) -> list[Item]:
@@ -80,7 +79,7 @@ def _from_list(root: Group, template: Item, context: Context) -> list[Item]:
     if context.points and all(pair is None or len(pair) != 4 for pair in pairs):
         whole = [pair for group, pair in zip(groups, pairs, strict=True) if group.state != "open"]
         return [
-            replace(template, numbers=pair if pair is not None and len(pair) == 2 else None, point=True)
+            template._replace(numbers=pair if pair is not None and len(pair) == 2 else None, point=True)
             for pair in whole
         ]
     if root.state == "open":

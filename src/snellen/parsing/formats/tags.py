@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from snellen.parsing.items import Context, Item, Scan
@@ -79,7 +79,7 @@ def _take(content: str, following: str, state: _State, tags: Tags, inside: Insid
 def bracketed(content: str, closed: bool, template: Item, context: Context) -> list[Item]:
     """`[[..],[..]]`, `(x1,y1),(x2,y2)`, `x1 y1 x2 y2` or `null` between box tags."""
     if content.strip().lower() in {"null", "none", "[]", "[[]]"}:
-        return [replace(template, nothing=True)]
+        return [template._replace(nothing=True)]
     roots = scan(content)
     if not roots:
         flat = [number(word) for word in re.split(r"[\s,，]+", content.strip())] if closed else []
@@ -89,7 +89,7 @@ def bracketed(content: str, closed: bool, template: Item, context: Context) -> l
     pairs = [numbers_of(root) for root in roots]
     if len(roots) % 2 == 0 and all(pair is not None and len(pair) == 2 for pair in pairs) and not context.points:
         whole = [(*(a or ()), *(b or ())) for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
-        return [replace(template, numbers=four, corners=True) for four in whole]
+        return [template._replace(numbers=four, corners=True) for four in whole]
     found: list[Item] = []
     for root, flat_root in zip(roots, pairs, strict=True):
         if flat_root is not None:
@@ -109,8 +109,8 @@ def _complete(root: Group, template: Item) -> list[Item]:
 
 def _whole(flat: tuple[float, ...] | None, template: Item, context: Context) -> Item:
     if flat is not None and len(flat) == 2 and context.points:
-        return replace(template, numbers=flat, point=True)
-    return replace(template, numbers=flat if flat is not None and len(flat) == 4 else None)
+        return template._replace(numbers=flat, point=True)
+    return template._replace(numbers=flat if flat is not None and len(flat) == 4 else None)
 
 
 __all__ = ["NUMBER", "Tags", "bracketed", "read_tags"]

@@ -74,6 +74,7 @@ def bench_file(tmp_path: Path, shared: Path, loopback: Callable[..., Any]) -> tu
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_decision_agrees_with_the_known_order_and_the_wrongly_declared_one_is_stopped(
     bench_file: tuple[Path, Any], tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from snellen.core.estimates import Estimate, Measure
 from snellen.evals.averaged import Averaged
 from snellen.evals.comparison import Scored, check_guard
-from snellen.evals.measures import measure_of
+from snellen.evals.measures import Narrowed, measure_of
 from snellen.statistics.hypotheses import holm_adjusted
 from snellen.statistics.intervals import bootstrap, normal_quantile, normal_tail
 from snellen.statistics.paired import Difference, difference, smallest_gap
@@ -92,8 +92,9 @@ def decide(
 ) -> Decision:  # fmt: skip
     """The decision on one data set. Entries that must not be compared with the others are refused, with the reason."""
     kept, refused = _comparable(entries)
-    measures = {entry.name: measure_of_entry(entry) for entry in kept}
-    chosen = metric or headline(kept, measures)
+    whole = {entry.name: [measure_of(run.tables, run.results.options) for run in entry.runs] for entry in kept}
+    chosen = metric or headline(kept, whole)
+    measures = {name: averaged([Narrowed(part, chosen) for part in parts]) for name, parts in whole.items()}
     clusters = kept[0].runs[0].tables.outcomes["cluster"]
     scores = {
         name: bootstrap(m, clusters, draws=draws, rng=np.random.default_rng(seed))[chosen]
@@ -102,9 +103,7 @@ def decide(
     pairs: dict[tuple[str, str], Difference] = {}
     for a, b in combinations(measures, 2):
         rng = np.random.default_rng(seed)
-        pairs[a, b] = difference(
-            _only(measures[a], chosen), _only(measures[b], chosen), clusters, draws=draws, rng=rng
-        )[chosen]
+        pairs[a, b] = difference(measures[a], measures[b], clusters, draws=draws, rng=rng)[chosen]
     return table(data, chosen, kept, scores, pairs, higher=higher, refused=refused)
 
 
@@ -193,21 +192,18 @@ def mean_difference(found: Sequence[Difference]) -> Difference:
     return Difference(a, b, interval, p, "normal", error=error, gap=smallest_gap(error) if error else None)
 
 
-def measure_of_entry(entry: Entry) -> Measure:
-    """The metrics of an entry: the mean over its seeds, on the same samples."""
-    parts = [measure_of(run.tables, run.results.options) for run in entry.runs]
+def averaged(parts: Sequence[Measure]) -> Measure:
+    """The mean over an entry's seeds, on the same samples; of one seed: its measure."""
     return parts[0] if len(parts) == 1 else Averaged(parts)
 
 
-def headline(entries: Sequence[Entry], measures: Mapping[str, Measure]) -> str:
+def headline(entries: Sequence[Entry], measures: Mapping[str, Sequence[Measure]]) -> str:
     """accuracy for exams; AP where every entry has confidences, else F1 (AP without them is no ranking)."""
-    names = set.intersection(*(set(measure.names) for measure in measures.values()))
+    names = set.intersection(*(set(measure.names) for parts in measures.values() for measure in parts))
     if "accuracy" in names:
         return "accuracy"
-    scored = all(
-        run.results.facts.get("score_source", "model") not in {"constant", None} for e in entries for run in e.runs
-    )
-    return "ap" if scored and "ap" in names else "f1"
+    sources = {run.results.facts.get("score_source") for entry in entries for run in entry.runs}
+    return "ap" if "ap" in names and sources <= {"model", "token-logprob", "vote"} else "f1"
 
 
 def _comparable(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
@@ -255,21 +251,6 @@ def _oriented(pairs: Mapping[tuple[str, str], Difference], a: str, b: str) -> Di
         d.method,
     )
     return Difference(found.b, found.a, turned, found.p, found.test, found.p_holm, found.error, found.gap)
-
-
-class _Named:
-    def __init__(self, inner: Measure, name: str) -> None:
-        self.names = (name,)
-        self._inner = inner
-        ratios = getattr(inner, "ratios", {})
-        self.ratios = {name: ratios[name]} if name in ratios else {}
-
-    def __call__(self, weights: Any) -> Any:
-        return {self.names[0]: self._inner(weights)[self.names[0]]}
-
-
-def _only(measure: Measure, name: str) -> Measure:
-    return _Named(measure, name)
 
 
 def _runs(entries: Mapping[str, Sequence[Entry]], name: str) -> tuple[Scored, ...]:

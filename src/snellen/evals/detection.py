@@ -42,6 +42,7 @@ def task(
     classes: Literal["all", "present"] = "all",
     failures: Literal["count", "parsed-only"] = "count",
     min_score: float | None = None,
+    scores: Literal["model", "token-logprob"] = "model",
     cluster: str | None = None,
     **regime: Any,
 ) -> Task[Detections, Detections]:
@@ -50,7 +51,8 @@ def task(
     prompt: the wording (a template's name, or `@file`). notation: how the model writes boxes (`snellen list
     notations`; default: the one that the wording prescribes). calls: one prompt with all classes, or one per class.
     classes: `all` asks for every class of the data set (protocol detection), `present` only for those in the picture
-    (protocol referential). min_score: operating point of scored detections. cluster: the attribute that intervals
+    (protocol referential). min_score: operating point of scored detections. scores: where the scores of boxes come
+    from, the reply's own numbers or the log-probabilities of its tokens. cluster: the attribute that intervals
     resample. regime and what belongs to it: see `evals.regimes.regime_of`.
     """
     if setting:
@@ -63,7 +65,8 @@ def task(
     around, regime_spec = regime_of(dataset, Path(data), notation=chosen, format=format, split=split, **regime)
     spec: dict[str, Json] = {
         "task": "detect", "data": str(data), "split": split, "format": format, "notation": chosen, "prompt": prompt,
-        "calls": calls, "classes": classes, "failures": failures, "min_score": min_score, "cluster": cluster,
+        "calls": calls, "classes": classes, "failures": failures, "min_score": min_score, "scores": scores,
+        "cluster": cluster,
         **regime_spec,
     }  # fmt: skip
     names = {} if dataset.class_file is None else {e.name: e.asked_as for e in dataset.class_file.entries}
@@ -78,7 +81,9 @@ def task(
         return box_prompts(sample, asked(sample), wording=wording, calls=calls, regime=around, names=names)
 
     def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
-        reading = merged([_reading(sample, exchange, chosen, calls) for exchange in exchanges])
+        reading = merged(
+            [_reading(sample, exchange, chosen, calls, sure=scores == "token-logprob") for exchange in exchanges]
+        )
         return present_only(reading, asked(sample)) if classes == "present" else reading
 
     def target(sample: Sample[Detections], asking: Prompt) -> Reply:
@@ -102,14 +107,20 @@ def present_only(reading: Reading[Detections], classes: Sequence[str]) -> Readin
     )
 
 
-def _reading(sample: Sample[Detections], exchange: Exchange, notation: str, calls: Calls) -> Reading[Detections]:
+def _reading(
+    sample: Sample[Detections], exchange: Exchange, notation: str, calls: Calls, *, sure: bool
+) -> Reading[Detections]:
+    """What one reply means. `sure`: boxes get the confidence of their tokens, where the reply has tokens."""
     reply, prompt = exchange.reply, exchange.prompt
     if reply.detections is not None:
         reading: Reading[Detections] = Reading(reply.detections)
     else:
         seen = reply.seen[-1] if reply.seen else reply.sent[-1] if reply.sent else None
         size = sample.pictures[-1].upright_size()
-        reading = read_boxes(reply.text, notation=notation, size=size, input_size=seen or size, classes=prompt.labels)
+        reading = read_boxes(
+            reply.text, notation=notation, size=size, input_size=seen or size, classes=prompt.labels,
+            tokens=(reply.tokens or ()) if sure else (),
+        )  # fmt: skip
     return _labelled(reading, prompt.labels[0]) if calls == "single" else reading
 
 

@@ -53,6 +53,22 @@ def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
     )
 
 
+class Narrowed:
+    """One metric of a measure, without the work for the others where they are parts of their own."""
+
+    def __init__(self, inner: Measure, name: str) -> None:
+        if isinstance(inner, Joined):
+            inner = next(part for part in inner.parts if name in part.names)
+        self.names = (name,)
+        self.inner = inner
+        ratios = inner.ratios if isinstance(inner, Ratios) else {}
+        self.ratios: Mapping[str, Ratio] = {name: ratios[name]} if name in ratios else {}
+
+    def __call__(self, weights: Float) -> Mapping[str, Float]:
+        """The metric under each row of `weights`."""
+        return {self.names[0]: self.inner(weights)[self.names[0]]}
+
+
 def results_of(
     tables: Tables,
     *,

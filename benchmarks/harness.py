@@ -46,6 +46,8 @@ def prompts(count: int):
 
 
 def snellen(url: str, count: int, concurrency: int) -> None:
+    import openai  # noqa: F401  (the others have it loaded before the clock starts, too)
+
     from snellen.core.specs import ModelSpec
     from snellen.core.stages import Reply
     from snellen.evals.tasks import open_task

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +31,7 @@ def survey(task: AnyTask, selection: Selection, *, draws: int = 1) -> Survey:
     digest = hashlib.sha256()
     seen: set[str] = set()
     requests = 0
-    for sample in task.samples:
+    for sample in islice(task.samples, selection.limit):
         if sample.id in seen:
             raise SpecError(f"two samples are called {sample.id!r}; ids must be unique")
         seen.add(sample.id)
@@ -53,7 +55,7 @@ def chosen(samples: Samples[Any], selection: Selection) -> frozenset[str] | None
     if selection.limit is not None and selection.sample is not None:
         raise SpecError("limit (the first N) and sample (N at random) exclude each other")
     if selection.limit is not None:
-        return frozenset(sample.id for sample, _ in zip(samples, range(selection.limit), strict=False))
+        return frozenset(sample.id for sample in islice(samples, selection.limit))
     strata: dict[tuple[object, ...], list[str]] = {}
     for sample in samples:
         strata.setdefault(_stratum(sample, selection.by), []).append(sample.id)
@@ -93,29 +95,30 @@ def _allot(sizes: Sequence[int], count: int, rng: np.random.Generator) -> list[i
 
 def _feed(update: Callable[[bytes], None], value: object) -> None:
     """Feeds a plain value, array or dataclass to a digest: equal values, equal bytes, whatever the machine."""
-    if isinstance(value, np.ndarray):
-        update(f"a{value.dtype.kind}{value.shape}".encode())
-        if value.dtype.kind in "OUS":
-            _feed(update, value.tolist())
-        else:
-            update(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<")).tobytes())
+    if isinstance(value, Choice):  # by far the commonest: an exam has tens of thousands
+        update(json.dumps([value.target, value.options, value.question, sorted(value.also)]).encode())
+    elif isinstance(value, np.ndarray):
+        _feed_array(update, value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         _feed(update, {field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
     elif isinstance(value, Mapping):
-        update(b"{")
-        for key in sorted(value, key=repr):
-            _feed(update, key)
-            _feed(update, value[key])
-    elif isinstance(value, frozenset | set):
-        _feed(update, sorted(value, key=repr))
-    elif isinstance(value, list | tuple):
+        _feed(update, [item for key in sorted(value, key=repr) for item in (key, value[key])])
+    elif isinstance(value, list | tuple | set | frozenset):
         update(f"[{len(value)}".encode())
-        for item in value:
+        for item in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
             _feed(update, item)
     elif value is None or isinstance(value, bool | int | float | str | np.generic):
         update(f"{type(value).__name__[0]}{value!r};".encode())
     else:
         raise SpecError(f"a truth must be made of plain values, arrays and dataclasses, got {type(value).__name__}")
+
+
+def _feed_array(update: Callable[[bytes], None], value: np.ndarray[Any, Any]) -> None:
+    update(f"a{value.dtype.kind}{value.shape}".encode())
+    if value.dtype.kind in "OUS":
+        _feed(update, value.tolist())
+    else:
+        update(np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<")).tobytes())
 
 
 def walk(task: AnyTask, ids: frozenset[str] | None) -> Iterator[Sample[Any]]:

@@ -14,7 +14,7 @@ def test_the_better_run_goes_first_and_its_lead_is_paired(first_option: Run, las
     views = views_of([first_option, last_option])
     assert main_metrics(views) == ["accuracy"]
     best, other = ranked(views, "accuracy")
-    (pair,) = pairs(views, "accuracy", draws=100)
+    (pair,) = pairs(views, ["accuracy"], draws=100)["accuracy"]
     assert (pair.b, pair.a) == (best.name, other.name)
     values = [view.results.metrics["accuracy"].value for view in (best, other)]
     assert pair.difference.value == pytest.approx(values[0] - values[1])  # type: ignore[operator]
@@ -22,13 +22,17 @@ def test_the_better_run_goes_first_and_its_lead_is_paired(first_option: Run, las
     assert pair.p_holm == pair.p
     said = verdict(views, [pair], "accuracy")
     assert ("cannot tell it from" in said) == (not pair.told_apart)
+    (turned,) = pairs(views[::-1], ["accuracy"], draws=100)["accuracy"]
+    assert (turned.b, turned.a) == (pair.b, pair.a)
+    assert turned.difference.value == pair.difference.value
+    assert turned.difference.low == pytest.approx(pair.difference.low, abs=1e-12)
     grid = pairs_grid("pairs", [pair], "accuracy")
     assert grid.rows[0][-1] == ("differ" if pair.told_apart else "cannot be told apart")
 
 
 def test_a_run_is_not_told_from_itself(first_option: Run) -> None:
     views = views_of([first_option, first_option])
-    (pair,) = pairs(views, "accuracy", draws=100)
+    (pair,) = pairs(views, ["accuracy"], draws=100)["accuracy"]
     assert pair.difference.value == 0
     assert not pair.told_apart
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from snellen.core.errors import GuardError
 from snellen.core.estimates import Estimate
 from snellen.core.specs import canonical
-from snellen.evals.comparison import Scored, compare, select
+from snellen.evals.comparison import Comparison, Scored, compare, select
 from snellen.report.grids import Cell, Column, Grid, percent
 from snellen.report.inputs import View
 from snellen.statistics.paired import Difference, holm
@@ -60,20 +60,54 @@ def ranked(views: Sequence[View], metric: str) -> list[View]:
     return sorted(views, key=rank)
 
 
-def pairs(views: Sequence[View], metric: str, *, draws: int = 1000) -> list[Pair]:
-    """Paired differences between runs of one truth, better minus worse, corrected by Holm over all of them."""
-    order = ranked(views, metric)
-    chosen = list(combinations(order, 2)) if len(order) <= ALL_PAIRS else [(order[0], view) for view in order[1:]]
-    found: dict[str, Difference] = {}
-    for i, (better, worse) in enumerate(chosen):
-        comparison = compare(worse.scored, better.scored, metrics=(metric,), draws=draws)
-        if metric in comparison.differences:
-            found[str(i)] = comparison.differences[metric]
-    corrected = holm(found)
+def pairs(views: Sequence[View], metrics: Sequence[str], *, draws: int = 1000) -> dict[str, list[Pair]]:
+    """For each metric the paired differences between runs of one truth, better minus worse, corrected by Holm over all
+    of the metric's.
+    """
+    order = {metric: ranked(views, metric) for metric in metrics}
+    chosen = {metric: _chosen(some) for metric, some in order.items()}
+    wanted: dict[tuple[str, str], list[str]] = {}
+    for metric, some in chosen.items():
+        for pair in some:
+            first, second = sorted(pair, key=lambda view: view.slug)
+            wanted.setdefault((first.slug, second.slug), []).append(metric)
+    by_slug = {view.slug: view for view in views}
+    found: dict[tuple[str, str], Comparison] = {
+        (a, b): compare(by_slug[a].scored, by_slug[b].scored, metrics=tuple(some), draws=draws)
+        for (a, b), some in wanted.items()
+    }
+    return {metric: _oriented(some, metric, found) for metric, some in chosen.items()}
+
+
+def _chosen(order: Sequence[View]) -> list[tuple[View, View]]:
+    """(better, worse): every pair, or, of many runs, the best with each."""
+    return list(combinations(order, 2)) if len(order) <= ALL_PAIRS else [(order[0], view) for view in order[1:]]
+
+
+def _oriented(
+    chosen: Sequence[tuple[View, View]], metric: str, found: Mapping[tuple[str, str], Comparison]
+) -> list[Pair]:
+    differences: dict[str, Difference] = {}
+    names: list[tuple[str, str]] = []
+    for better, worse in chosen:
+        first, second = sorted((better, worse), key=lambda view: view.slug)
+        value = found[first.slug, second.slug].differences.get(metric)
+        if value is not None:
+            differences[str(len(names))] = value if second is better else _turned(value)
+            names.append((better.name, worse.name))
+    corrected = holm(differences).values()
     return [
-        Pair(chosen[int(i)][1].name, chosen[int(i)][0].name, d.difference, d.p, d.p_holm, d.gap)
-        for i, d in corrected.items()
+        Pair(worse, better, d.difference, d.p, d.p_holm, d.gap)
+        for (better, worse), d in zip(names, corrected, strict=True)
     ]
+
+
+def _turned(value: Difference) -> Difference:
+    """A minus B of B minus A."""
+    gap = value.difference
+    low, high = (None if end is None else -end for end in (gap.high, gap.low))
+    turned = Estimate(None if gap.value is None else -gap.value, low, high, gap.n, gap.method)
+    return replace(value, a=value.b, b=value.a, difference=turned)
 
 
 def pairs_grid(id: str, found: Sequence[Pair], metric: str) -> Grid:

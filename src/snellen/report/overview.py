@@ -23,7 +23,7 @@ def section(views: Sequence[View], *, id: str = "overview") -> Section:
         if len(group) == 1:
             said.append(("", (_alone(group[0], metrics[0]),)))
             continue
-        found = {metric: pairs(group, metric) for metric in metrics}
+        found = pairs(group, metrics)
         sentences = tuple(verdict(group, some, metric) for metric, some in found.items())
         said.append((_of(group) if len(groups) > 1 else "", sentences))
         tables += [pairs_grid(f"pairs-{metric}-{i + 1}", some, metric) for metric, some in found.items()]

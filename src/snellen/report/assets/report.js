@@ -237,7 +237,8 @@
     function draw() {
       const item = all[i];
       const list = make("ul", {});
-      for (const box of item.boxes) list.append(make("li", {}, boxWords(box, data)));
+      const listed = [...item.boxes].sort((a, b) => (data.kinds[a[KIND]] === "hit") - (data.kinds[b[KIND]] === "hit"));
+      for (const box of listed) list.append(make("li", {}, boxWords(box, data)));
       const step = (by) => () => { i = (i + by + all.length) % all.length; draw(); };
       dialog.replaceChildren(
         make("form", { method: "dialog" },

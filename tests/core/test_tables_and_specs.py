@@ -49,4 +49,5 @@ def test_an_unknown_name_says_what_is_close() -> None:
 
 def test_an_undefined_estimate_is_null_and_never_zero() -> None:
     assert Estimate(float("nan"), 0.0, 1.0).to_json() == {"value": None, "low": 0.0, "high": 1.0}
+    assert Estimate(0.5, n=1).to_json() == {"value": 0.5, "low": None, "high": None, "n": 1}
     assert Estimate(0.5, 0.4, 0.6, n=10).to_json(intervals=False) == {"value": 0.5, "n": 10}

@@ -111,9 +111,9 @@ def test_clusters_that_repeat_widen_the_interval():
     assert naive.high - naive.low == pytest.approx((single.high - single.low) / 2, rel=0.1)
 
 
-def test_a_length_that_never_varies_has_no_interval():
+def test_a_length_that_never_varies_has_an_interval_without_width():
     found = bootstrap(Mean([1.0] * 20, "words"), np.arange(20), rng=np.random.default_rng(0))["words"]
-    assert (found.value, found.low) == (1.0, None)
+    assert (found.value, found.low, found.high, found.method) == (1.0, 1.0, 1.0, "constant")
 
 
 def test_an_open_ended_metric_may_leave_the_unit_interval():

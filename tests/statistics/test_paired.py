@@ -122,7 +122,7 @@ def test_the_smallest_gap_is_found_with_the_power_it_names():
     assert smallest_gap(error, power=0.9) > gap
 
 
-def test_open_ended_metrics_that_never_differ_have_no_interval():
+def test_open_ended_metrics_that_never_differ_have_no_width_and_no_p():
     class Words:
         names = ("words",)
 
@@ -130,7 +130,7 @@ def test_open_ended_metrics_that_never_differ_have_no_interval():
             return {"words": np.full(len(weights), 1.0)}
 
     found = difference(Words(), Words(), np.arange(5), rng=np.random.default_rng(0))["words"]
-    assert (found.difference.value, found.difference.low, found.p) == (0.0, None, None)
+    assert (found.difference.value, found.difference.low, found.difference.high, found.p) == (0.0, 0.0, 0.0, None)
 
 
 def test_ratios_with_other_denominators_are_not_taken_for_paired():

@@ -28,9 +28,11 @@ class Estimate:
     method: str | None = None
 
     def to_json(self, *, intervals: bool = True) -> dict[str, float | int | str | None]:
-        """`{"value", "low", "high", "n", "method"}`, without what is absent; without intervals on request."""
+        """`{"value", "low", "high", "n", "method"}`; a limit that is not known is null, `n` and `method` may be absent.
+        Without intervals on request.
+        """
         out: dict[str, float | int | str | None] = {"value": _finite(self.value)}
-        if intervals and (self.low is not None or self.high is not None):
+        if intervals:
             out |= {"low": _finite(self.low), "high": _finite(self.high)}
             if self.method is not None:
                 out["method"] = self.method

@@ -10,7 +10,8 @@ clusters they are too narrow, near 0 and 1 lopsided, and where all is right they
 * A share that did not vary at all, because all is right or all is wrong, gets the same interval with n = the number
   of clusters on which it is defined: ten scenes, all right, are no proof of perfection.
 * An open-ended metric (mean error, length) gets the percentiles of the draws, at levels widened for few clusters
-  (Hesterberg, The American Statistician 69, 2015, "expanded percentile"). If it did not vary there is no interval.
+  (Hesterberg, The American Statistician 69, 2015, "expanded percentile"). If it did not vary the interval has no width,
+  and its method is `constant`: nothing is known of how far it might.
 
 `benchmarks/coverage_answers.py` prints how often these contain the truth.
 """
@@ -96,8 +97,11 @@ def bootstrap(
             out[name] = wilson(above, below, level=level)
             continue
         interval = _interval(name, found.value, drawn[name], groups.count, level)
-        if interval is None and found.value is not None and groups.count > 1 and not is_open_ended(name):
-            still.append(name)
+        if interval is None and found.value is not None and groups.count > 1:
+            if is_open_ended(name):
+                interval = found.value, found.value, "constant"
+            else:
+                still.append(name)
         low, high, method = interval or (None, None, found.method)
         out[name] = Estimate(found.value, low, high, found.n, method)
     for name, (low, high) in _constant(measure, groups, still, estimates, ratios, level).items():

@@ -65,8 +65,8 @@ def difference(
     """B minus A for every metric that both measures have; their samples must be the same in the same order.
 
     clusters: one name per sample. A metric undefined for either has no difference; with fewer than two clusters, or
-    where the difference is the same in every draw, there is neither interval nor p (a share that never differs gets
-    an interval as wide as its clusters allow, and p 1).
+    there is neither interval nor p. Where the difference is the same in every draw, that of shares gets an interval as
+    wide as the clusters allow and p 1; that of an open-ended metric has no width (`constant`) and no p.
     """
     groups = Clusters.of(clusters)
     samples = len(groups.index)
@@ -168,7 +168,7 @@ def _of_draws(pair: Difference, value: float, drawn: Float, clusters: int, *, le
         return pair
     if error <= 1e-12:
         if not share:
-            return pair
+            return replace(pair, difference=Estimate(value, value, value, pair.difference.n, "constant"))
         error, test = math.sqrt(2.0) / (clusters + 2), "clusters-alike"
     half = student_quantile((1 + level) / 2, df) * error
     low, high = value - half, value + half

@@ -165,10 +165,22 @@ def overall(decisions: Sequence[Decision], entries: Mapping[str, Sequence[Entry]
     pairs = {}
     for a, b in combinations(names, 2):
         pairs[a, b] = mean_difference([_oriented(d.pairs, a, b) for d in decisions])
-    kept = [Entry(name, "all", _runs(entries, name), {}) for name in names]
+    kept = [Entry(name, "all", _runs(entries, name), _together(entries, name)) for name in names]
     left = {row.name for d in decisions for row in d.rows} - set(names)
     refused = dict.fromkeys(sorted(left), "not scored on every data set")
     return table("all", decisions[0].metric, kept, scores, pairs, higher=higher, refused=refused)
+
+
+def _together(entries: Mapping[str, Sequence[Entry]], name: str) -> dict[str, Any]:
+    """Costs per 1,000 averaged over data sets, counts added up; None where one data set does not know."""
+    each = [entry.facts for found in entries.values() for entry in found if entry.name == name]
+    whole: dict[str, Any] = {key: each[0].get(key) for key in ("model", "regime", "parameters", "released")}
+    for key in ("dollars_per_1000", "seconds_per_1000"):
+        values = [facts.get(key) for facts in each]
+        whole[key] = None if any(value is None for value in values) else float(np.mean(values))
+    for key in ("samples", "input_tokens", "output_tokens", "unreadable"):
+        whole[key] = sum(int(facts.get(key) or 0) for facts in each)
+    return whole
 
 
 def mean_estimate(found: Sequence[Estimate]) -> Estimate:

@@ -25,10 +25,12 @@ VERBS: dict[str, tuple[str, str]] = {
     "power": ("power", "How many samples a result needs, or what so many samples can tell."),
     "bench": ("bench", "Which model, with which prompt, on these pictures, at what cost, and how sure."),
     "init": ("init", "Write a commented bench.yaml for a folder of labelled pictures."),
+    "doctor": ("doctor", "What is wrong with a data set's files, and what it does to the numbers."),
     "probe": ("probe", "Which box notation a model really speaks."),
     "cache": ("cache", "What the cache of replies holds; clears it."),
     "parse": ("parse", "What one reply means: its boxes and points, read on standard input."),
     "list": ("list", "The names that options take: notations, formats, exams, models, ..."),
+    "suite": ("suite", "Several exams of one protocol, one run each: paper, ablation."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.labels import collisions
-from snellen.datasets.findings import Finding, Severity, listed
+from snellen.datasets.findings import Finding, Severity, counted, listed
 from snellen.datasets.raw import Raw
 
 KEPT = 1000
@@ -81,7 +81,7 @@ def _geometry(raw: Raw) -> Iterable[Finding]:
             raw,
             "malformed-box",
             "error",
-            f"{len(places):,} boxes cannot be read: {listed(places)}",
+            f"{counted(len(places), 'boxes')} cannot be read: {listed(places)}",
             len(places),
             places,
         )
@@ -142,7 +142,7 @@ def _sizes(raw: Raw) -> Iterable[Finding]:
     bad = np.flatnonzero((raw.sizes <= 0).any(axis=1))
     if len(bad):
         names = [raw.files[i] for i in bad.tolist()]
-        text = f"{len(bad):,} images without width and height: {listed(names)}"
+        text = f"{counted(len(bad), 'images without width and height')}: {listed(names)}"
         yield _one(raw, "size-missing", "warning", text, len(bad), names)
 
 
@@ -151,7 +151,7 @@ def _pictures(raw: Raw) -> Iterable[Finding]:
     if missing and len(missing) == len(raw.files):
         yield _one(raw, "no-pictures", "note", "no picture was found beside the annotations", len(missing), missing)
     elif missing:
-        text = f"{len(missing):,} pictures are not there: {listed(missing)}"
+        text = f"{counted(len(missing), 'pictures are not there')}: {listed(missing)}"
         yield _one(raw, "missing-picture", "error", text, len(missing), missing)
     shared = [str(path) for path, n in Counter(path for path in raw.paths if path).items() if n > 1]
     if shared:
@@ -178,16 +178,16 @@ def _rows(raw: Raw, code: str, severity: Severity, mask: NDArray[np.bool_], what
     rows = np.flatnonzero(mask)
     if not len(rows):
         return
-    places = [f"{raw.row(i)} ({_image(raw, i)}) {_box(raw, i)}" for i in rows[:KEPT].tolist()]
-    text = f"{len(rows):,} {what}, for example {'; '.join(places[:3])}"
+    places = [f"{raw.row(i)}{_image(raw, i)} {_box(raw, i)}" for i in rows[:KEPT].tolist()]
+    text = f"{counted(len(rows), what)}{', for example' if len(rows) > 3 else ':'} {'; '.join(places[:3])}"
     yield _one(raw, code, severity, text, len(rows), places)
 
 
 def _image(raw: Raw, row: int) -> str:
+    if not len(raw.image_ids):
+        return ""  # the row's name says it
     image = int(raw.image[row])
-    if image < 0:
-        return "no image"
-    return f"image {raw.image_ids[image]}, {raw.files[image]}" if len(raw.image_ids) else raw.files[image]
+    return " (no image)" if image < 0 else f" (image {raw.image_ids[image]}, {raw.files[image]})"
 
 
 def _box(raw: Raw, row: int) -> str:

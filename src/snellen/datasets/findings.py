@@ -71,10 +71,25 @@ def listed(items: Sequence[object], *, shown: int = SHOWN) -> str:
     return text + (f" and {len(items) - shown:,} more" if len(items) > shown else "")
 
 
+_ONE = {
+    "boxes": "box", "annotations": "annotation", "pictures": "picture", "images": "image", "lines": "line",
+    "files": "file", "classes": "class", "sections": "section", "records": "record", "objects": "object",
+    "chains": "chain", "pairs": "pair", "rows": "row", "are": "is", "have": "has", "lack": "lacks", "hold": "holds",
+    "their": "its",
+}  # fmt: skip
+
+
+def counted(n: int, what: str) -> str:
+    """`12 boxes leaving their image`, `1 box leaving its image`."""
+    if n != 1:
+        return f"{n:,} {what}"
+    return "1 " + " ".join(_ONE.get(word, word) for word in what.split(" "))
+
+
 def several(rows: Iterable[tuple[str, Severity, Sequence[object], str]], where: str) -> list[Finding]:
     """A finding for each row (code, severity, items, what) that has items: "3 lines cannot be read: a, b, c"."""
     return [
-        Finding(code, severity, f"{len(items):,} {what}: {listed(items)}", len(items), where, kept(items))
+        Finding(code, severity, f"{counted(len(items), what)}: {listed(items)}", len(items), where, kept(items))
         for code, severity, items, what in rows
         if items
     ]

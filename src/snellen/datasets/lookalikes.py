@@ -70,6 +70,8 @@ def pairs(looks: Looks, groups: Sequence[int] | None = None) -> list[Pair]:
     found: dict[tuple[int, int], bool] = {}
     for i, j in _equal(looks.digests):
         found[i, j] = True
+    if len(looks.digests) < 2:
+        return []
     flat, vectors = _vectors(looks)
     for members in _bands(looks.glimpses, skip=flat):
         if groups is not None and len(set(group[members].tolist())) < 2:
@@ -105,6 +107,8 @@ def _bands(glimpses: NDArray[np.uint8], *, skip: NDArray[np.bool_]) -> Iterator[
     brighter = cells - np.roll(cells, -1, axis=2) > CLEARLY
     words = np.packbits(brighter.reshape(len(glimpses), -1), axis=1).view(np.uint16)
     usable = np.flatnonzero(~skip)
+    if len(usable) < 2:
+        return
     for band in words[usable].T:
         order = np.argsort(band, kind="stable")
         starts = np.flatnonzero(np.diff(band[order], prepend=-1))

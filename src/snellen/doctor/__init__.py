@@ -1,1 +1,1 @@
-"""What is wrong with data files, and what it does to the numbers."""
+"""Finds what silently changes a score, says where and what it does to the numbers, and repairs it into a new place."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from snellen.core.boxes import Order
 from snellen.parsing.items import Item
@@ -17,9 +18,12 @@ from snellen.parsing.scanner import Group, Number, Value, Word
 
 BOX_KEYS = frozenset([
     "bbox2d", "box2d", "bbox", "box", "boundingbox", "boundingbox2d", "bndbox", "bboxes", "boxes", "bboxes2d",
-    "boxes2d", "boundingboxes", "rect", "rectangle", "region", "coordinates", "coords", "coord", "location",
-    "position", "detbox", "bboxxyxy", "boxxyxy", "regionbox",
+    "boxes2d", "boundingboxes", "detbox", "bboxxyxy", "boxxyxy", "regionbox",
 ])  # fmt: skip
+LOOSE_BOX_KEYS = frozenset([
+    "rect", "rectangle", "region", "coordinates", "coords", "coord", "location", "position",
+])  # fmt: skip
+"""Keys that hold a box where their value is bracketed, and words ("near the left bank") elsewhere."""
 ORDER_KEYS: Mapping[str, Order] = {"xyxy": "xyxy", "xywh": "xywh", "cxcywh": "cxcywh", "yxyx": "yxyx"}
 POLYGON_KEYS = frozenset(["quadboxes", "quad", "quads", "polygon", "polygons", "poly", "segmentation", "corners"])
 POINT_KEYS = frozenset(["point2d", "point", "points", "points2d", "pointxy", "click", "keypoint", "centerpoint"])
@@ -49,10 +53,14 @@ _COORDINATE_KEYS = frozenset(name for _, names in COORDINATES for name in names)
 _ALONE = frozenset(["xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"])
 _CONTAINERS = frozenset([
     "objects", "detections", "instances", "predictions", "results", "result", "items", "annotations", "answer", "data",
-    "output", "response", "detectedobjects", "content", "image", "images", "arguments", "parameters", "od",
+    "output", "response", "detectedobjects", "content", "image", "images", "arguments", "parameters", "od", "",
 ])  # fmt: skip
 _VALUES = {"true": True, "false": False, "null": None, "none": None}
 _DEEPEST = 64
+_BOXES = BOX_KEYS | POLYGON_KEYS | frozenset(ORDER_KEYS)
+_FIELDS = _BOXES | LOOSE_BOX_KEYS | POINT_KEYS | _ALONE
+Record: TypeAlias = Mapping[str, tuple[str, Value]]
+"""The members of an object: normal key -> (key as written, value)."""
 
 
 @dataclass
@@ -66,36 +74,57 @@ class Entries:
     cut: bool = False
 
 
+class _Place(NamedTuple):
+    """A group to be walked: under which key it stands, the label that it inherits, and whether inside an entry."""
+
+    group: Group
+    name: str = ""
+    label: str | None = None
+    inside: bool = False
+
+
 def entries(root: Group) -> Entries:
     """The entries of a scanned group, in the order of the text. An entry that the text's end cuts is dropped."""
     found = Entries()
-    stack: list[tuple[Group, str | None]] = [(root, None)]
+    stack = [_Place(root)]
     while stack:
-        group, inherited = stack.pop()
-        below = (_object if group.kind == "{" else _list)(group, inherited, found)
+        place = stack.pop()
+        below = _object(place, found) if place.group.kind == "{" else _list(place, found)
         stack += reversed(below)
     return found
 
 
-def _list(group: Group, inherited: str | None, found: Entries) -> list[tuple[Group, str | None]]:
-    children = [value for value in group.values if isinstance(value, Group)]
-    if not group.members and group.state == "closed":
-        found.empty = True
-    if any(child.kind == "{" for child in children):
-        junk = [v for k, v in group.members if k is None and isinstance(v, str) and not isinstance(v, Word)]
-        found.items += [Item(inherited)] * len(junk)
+def _list(place: _Place, found: Entries) -> list[_Place]:
+    group = place.group
+    if not group.members and group.state == "closed" and (place.name in _CONTAINERS or place.name in BOX_KEYS):
+        found.empty |= not place.inside
     found.cut |= group.state == "open"
-    return [(child, inherited) for child in children]
+    children = [value for value in group.values if isinstance(value, Group)]
+    if not place.inside and any(_has_box(child) for child in children):
+        for key, value in group.members:
+            if key is None and not (isinstance(value, Group) and (value.state == "open" or _holds_groups(value))):
+                _count_broken(value, found)
+    return [_Place(child, place.name, place.label, place.inside) for child in children]
 
 
-def _object(group: Group, inherited: str | None, found: Entries) -> list[tuple[Group, str | None]]:
-    below: list[tuple[Group, str | None]] = []
-    if not group.members and group.state != "open":
-        found.empty = True
-    for record in _records(group):
-        below += _record(record, group, inherited, found)
-    if group.state == "open":
-        found.cut = True
+def _count_broken(value: Value, found: Entries) -> None:
+    """A member of a list of entries that is none itself: a text, or an object without a box."""
+    if isinstance(value, Group) and value.kind == "{" and not _has_box(value):
+        label = _label(next(_records(value)))[1]
+        found.items.append(Item(label))
+        found.named |= label is not None
+    elif isinstance(value, str) and not isinstance(value, Word):
+        found.items.append(Item())
+
+
+def _has_box(group: Group) -> bool:
+    names = {_normal(key) for key, _ in group.members if key}
+    return group.kind == "{" and (not names.isdisjoint(_FIELDS) or {"x", "y"} <= names)
+
+
+def _object(place: _Place, found: Entries) -> list[_Place]:
+    below = [each for record in _records(place.group) for each in _record(record, place, found)]
+    found.cut |= place.group.state == "open"
     return below
 
 
@@ -113,13 +142,13 @@ def _records(group: Group) -> Iterator[dict[str, tuple[str, Value]]]:
     yield record
 
 
-def _record(
-    record: Mapping[str, tuple[str, Value]], group: Group, inherited: str | None, found: Entries
-) -> list[tuple[Group, str | None]]:
+def _record(record: Record, place: _Place, found: Entries) -> list[_Place]:
     label_key, label = _label(record)
-    template = Item(inherited if label is None and label_key is None else label, score=_score(record))
+    template = Item(place.label if label is None and label_key is None else label, score=_score(record))
     used, items, is_entry = _boxes(record, template)
-    if is_entry and group.state == "open":  # the end of the text cuts this entry
+    if is_entry and place.inside and (label is None or not all(item.numbers for item in items)):
+        is_entry = False  # words about an instance that use the words of a box
+    if is_entry and place.group.state == "open":  # the end of the text cuts this entry
         found.cut = True
         return []
     if is_entry:
@@ -127,18 +156,14 @@ def _record(
         items = _zipped(items, record)
         notes = _notes(record, {*used, label_key or "", *SCORE_KEYS})
         found.items += [item._replace(notes=notes) for item in items] if notes else items
-    found.named |= is_entry and any(item.label is not None for item in items)
+        found.named |= any(item.label is not None for item in items)
+    own = label if label_key in INHERITED else place.label
     below = [
-        (value, _passed_on(name, key, label if label_key in INHERITED else inherited))
+        _Place(value, name, _passed_on(name, key, own), place.inside or is_entry)
         for name, (key, value) in record.items()
-        if isinstance(value, Group) and name not in used and name not in {label_key, *SCORE_KEYS}
+        if isinstance(value, Group) and not (is_entry and name in used) and name not in {label_key, *SCORE_KEYS}
     ]
-    if not is_entry:
-        below = [pair for pair in below if not _keyed(*pair, found)]
-    if not is_entry and label is not None and not below and group.state != "open":
-        found.items.append(Item(label))  # a label without a box
-        found.named = True
-    return below
+    return below if is_entry or place.inside else [each for each in below if not _keyed(each.group, each.label, found)]
 
 
 def _keyed(value: Group, label: str | None, found: Entries) -> bool:
@@ -154,26 +179,26 @@ def _keyed(value: Group, label: str | None, found: Entries) -> bool:
     return True
 
 
-def _boxes(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set[str], list[Item], bool]:
+def _boxes(record: Record, template: Item) -> tuple[set[str], list[Item], bool]:
     """The box fields of a record: keys used, items, and whether it has any."""
     for order, names in COORDINATES if len(record.keys() & _COORDINATE_KEYS) > 3 else ():
         if all(name in record for name in names):
             numbers = tuple(numeric(record[name][1]) for name in names)
             whole = None if None in numbers else tuple(x for x in numbers if x is not None)
             return set(names), [template._replace(numbers=whole, order=order)], True
-    for name, (_, value) in record.items():
-        if name in BOX_KEYS or name in ORDER_KEYS or name in POLYGON_KEYS:
-            made = template._replace(order=ORDER_KEYS.get(name))
-            if isinstance(value, Group) and _holds_objects(value):
-                inner = _coordinates_inside(value, made)
-                if inner is None:
-                    continue
-                return {name}, inner, True
+    strong = [name for name in record if name in _BOXES]
+    for name in strong or [name for name in record if name in LOOSE_BOX_KEYS and isinstance(record[name][1], Group)]:
+        value = record[name][1]
+        made = template._replace(order=ORDER_KEYS.get(name))
+        if not (isinstance(value, Group) and _holds_objects(value)):
             return {name}, boxes_of(value, made, polygon=name in POLYGON_KEYS), True
+        inner = _coordinates_inside(value, made)
+        if inner is not None:
+            return {name}, inner, True
     return _points(record, template)
 
 
-def _points(record: Mapping[str, tuple[str, Value]], template: Item) -> tuple[set[str], list[Item], bool]:
+def _points(record: Record, template: Item) -> tuple[set[str], list[Item], bool]:
     point = template._replace(point=True)
     for name, (_, value) in record.items():
         if name in POINT_KEYS and isinstance(value, Group) and not _holds_objects(value):
@@ -208,7 +233,11 @@ def _holds_objects(value: Group) -> bool:
     return value.kind == "{" or any(isinstance(v, Group) and v.kind == "{" for v in value.values)
 
 
-def _zipped(items: list[Item], record: Mapping[str, tuple[str, Value]]) -> list[Item]:
+def _holds_groups(value: Group) -> bool:
+    return any(isinstance(member, Group) for member in value.values)
+
+
+def _zipped(items: list[Item], record: Record) -> list[Item]:
     """Parallel lists: `labels` (and `scores`) that run beside a list of boxes."""
     labels = next((v for n, (_, v) in record.items() if n in LABEL_KEYS and isinstance(v, Group)), None)
     if (labels is not None and labels.state != "open" and len(items) > 1) or _is_plural(record, labels):
@@ -221,11 +250,11 @@ def _zipped(items: list[Item], record: Mapping[str, tuple[str, Value]]) -> list[
     return items
 
 
-def _is_plural(record: Mapping[str, tuple[str, Value]], labels: Group | None) -> bool:
+def _is_plural(record: Record, labels: Group | None) -> bool:
     return labels is not None and labels.state != "open" and any(n in {"bboxes", "boxes", "quadboxes"} for n in record)
 
 
-def _label(record: Mapping[str, tuple[str, Value]]) -> tuple[str | None, str | None]:
+def _label(record: Record) -> tuple[str | None, str | None]:
     """The key of the label field, if there is one, and the label, if it is a usable one."""
     for name in LABEL_KEYS:
         if name in record:
@@ -241,7 +270,7 @@ def _text(value: Value) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _score(record: Mapping[str, tuple[str, Value]]) -> float | None:
+def _score(record: Record) -> float | None:
     for name in SCORE_KEYS if record.keys() & _SCORES else ():
         value = record.get(name, ("", Word("null")))[1]
         found = numeric(value)
@@ -260,7 +289,7 @@ def _passed_on(name: str, key: str, label: str | None) -> str | None:
     return None if key.startswith("<") else key
 
 
-def _notes(record: Mapping[str, tuple[str, Value]], left_out: set[str]) -> dict[str, object]:
+def _notes(record: Record, left_out: set[str]) -> dict[str, object]:
     return {key: _plain(value) for name, (key, value) in record.items() if name not in left_out and key}
 
 

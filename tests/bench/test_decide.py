@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.bench.decide import Entry, decide, mean_difference, mean_estimate, overall
+from snellen.bench.decide import Entry, decide, overall
 from snellen.core.estimates import Estimate
 from snellen.core.tables import Table, Tables
 from snellen.evals.comparison import Scored
 from snellen.evals.measures import results_of
+from snellen.statistics.datasets import mean_difference, mean_estimate
 from snellen.statistics.paired import Difference
 
 

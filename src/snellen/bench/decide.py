@@ -20,9 +20,10 @@ from snellen.core.estimates import Estimate, Measure
 from snellen.evals.averaged import Averaged
 from snellen.evals.comparison import Scored, check_guard
 from snellen.evals.measures import Narrowed, measure_of
+from snellen.statistics.datasets import mean_difference, mean_estimate
 from snellen.statistics.hypotheses import holm_adjusted
-from snellen.statistics.intervals import bootstrap, normal_quantile, normal_tail
-from snellen.statistics.paired import Difference, difference, smallest_gap
+from snellen.statistics.intervals import bootstrap
+from snellen.statistics.paired import Difference, difference
 
 HEADLINE = ("ap", "f1")
 ALPHA = 0.05
@@ -177,31 +178,12 @@ def _together(entries: Mapping[str, Sequence[Entry]], name: str) -> dict[str, An
     whole: dict[str, Any] = {key: each[0].get(key) for key in ("model", "regime", "parameters", "released")}
     for key in ("dollars_per_1000", "seconds_per_1000"):
         values = [facts.get(key) for facts in each]
-        whole[key] = None if any(value is None for value in values) else float(np.mean(values))
+        whole[key] = (
+            None if any(value is None for value in values) else float(np.mean(np.array(values, dtype=np.float64)))
+        )
     for key in ("samples", "input_tokens", "output_tokens", "unreadable"):
         whole[key] = sum(int(facts.get(key) or 0) for facts in each)
     return whole
-
-
-def mean_estimate(found: Sequence[Estimate]) -> Estimate:
-    """Unweighted mean of independent estimates; an undefined one counts 0 (a data set without predictions scores 0)."""
-    values = [estimate.value or 0.0 for estimate in found]
-    z = normal_quantile(0.975)
-    errors = [0.0 if e.low is None or e.high is None else (e.high - e.low) / (2 * z) for e in found]
-    mean, error = float(np.mean(values)), math.sqrt(sum(e * e for e in errors)) / len(found)
-    return Estimate(mean, mean - z * error, mean + z * error, len(found), "mean-of-datasets")
-
-
-def mean_difference(found: Sequence[Difference]) -> Difference:
-    """Unweighted mean of independent paired differences."""
-    values = [pair.difference.value or 0.0 for pair in found]
-    error = math.sqrt(sum((pair.error or 0.0) ** 2 for pair in found)) / len(found)
-    mean, z = float(np.mean(values)), normal_quantile(0.975)
-    p = None if error == 0 else 2 * normal_tail(abs(mean) / error)
-    a = float(np.mean([pair.a or 0.0 for pair in found]))
-    b = float(np.mean([pair.b or 0.0 for pair in found]))
-    interval = Estimate(mean, mean - z * error, mean + z * error, len(found), "mean-of-datasets")
-    return Difference(a, b, interval, p, "normal", error=error, gap=smallest_gap(error) if error else None)
 
 
 def averaged(parts: Sequence[Measure]) -> Measure:

@@ -82,7 +82,7 @@ def task(
 
     def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
         reading = merged(
-            [_reading(sample, exchange, chosen, calls, sure=scores == "token-logprob") for exchange in exchanges]
+            [reading_of(sample, exchange, chosen, calls, sure=scores == "token-logprob") for exchange in exchanges]
         )
         return present_only(reading, asked(sample)) if classes == "present" else reading
 
@@ -107,7 +107,7 @@ def present_only(reading: Reading[Detections], classes: Sequence[str]) -> Readin
     )
 
 
-def _reading(
+def reading_of(
     sample: Sample[Detections], exchange: Exchange, notation: str, calls: Calls, *, sure: bool
 ) -> Reading[Detections]:
     """What one reply means. `sure`: boxes get the confidence of their tokens, where the reply has tokens."""

@@ -6,6 +6,7 @@ A reply from which no list can be read has no value. Inside a readable list, an 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Sequence
@@ -16,7 +17,8 @@ import numpy as np
 from snellen.core.detections import Detections, Points
 from snellen.core.errors import SpecError, unknown
 from snellen.core.pictures import Size
-from snellen.core.stages import Finish, Reading, Salvage, Status
+from snellen.core.stages import Finish, Reading, Salvage, Status, Token
+from snellen.parsing.confidence import scored
 from snellen.parsing.formats.table import FORMATS, Format
 from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.notations import NOTATIONS, Notation, named
@@ -52,16 +54,19 @@ def read_boxes(
     format: str = "auto",
     classes: Sequence[str] = (),
     finish: Finish | None = None,
+    tokens: Sequence[Token] = (),
 ) -> Reading[Detections]:
     """The boxes of a reply about a picture of `size` (w, h), px.
 
     notation: a name of NOTATIONS or a Notation. input_size: what the model resized the picture to; needed (SpecError)
     where it counts in pixels of that. format: a name of FORMATS, or `auto`. classes: asked for; where it is one, it
-    names boxes without a label. finish: how the reply ended, where that is known.
+    names boxes without a label. finish: how the reply ended, where that is known. tokens: the reply's tokens; with
+    them, a box without a written score gets the confidence of its tokens (`parsing.confidence`).
     """
     return read_reply(
-        text, notation=notation, size=size, input_size=input_size, format=format, classes=classes, finish=finish
-    ).boxes
+        text, notation=notation, size=size, input_size=input_size, format=format, classes=classes, finish=finish,
+        tokens=tokens,
+    ).boxes  # fmt: skip
 
 
 def read_points(
@@ -89,6 +94,7 @@ def read_reply(
     format: str = "auto",
     classes: Sequence[str] = (),
     finish: Finish | None = None,
+    tokens: Sequence[Token] = (),
 ) -> Grounded:
     """Boxes and points of a reply; as `read_boxes`. What the notation does not ask for has no value where absent."""
     known = named(notation)
@@ -100,6 +106,8 @@ def read_reply(
     form, scan = _scan(answer, known, format, context)
     if form is None or not scan:
         return _both(_wordless(answer, known, format, finish))
+    if tokens:
+        scan = dataclasses.replace(scan, items=scored(scan.items, tokens, answer=answer))
     frame = None if input_size is None else _size(input_size)
     only = classes[0] if len(classes) == 1 else ""
     placed = place(scan, known, form.name, size=_size(size), input_size=frame, only=only)

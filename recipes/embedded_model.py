@@ -55,12 +55,12 @@ TOKEN_PX = PATCH * MERGE
 class Shape:
     """The sizes of the network."""
 
-    hidden: int = 192
+    hidden: int = 128
     layers: int = 4
-    heads: int = 6
+    heads: int = 4
     kv_heads: int = 2
     head_dim: int = 32
-    mlp: int = 384
+    mlp: int = 256
     vision_hidden: int = 128
     vision_depth: int = 4
     vision_heads: int = 4

@@ -183,6 +183,8 @@ class Cells:
     """A grid that is no exam's: another count, moved by an offset; gives free places."""
 
     def __init__(self, rng: random.Random, counts: Sequence[int]) -> None:
+        if 9 in counts:
+            raise ValueError("a grid of 9 x 9 cells is the exams' own")
         self.count = rng.choice(counts)
         self.pitch = rng.uniform(0.93, 0.995) / self.count
         room = 1 - self.pitch * self.count

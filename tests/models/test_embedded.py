@@ -1,0 +1,177 @@
+"""The embedded model: its pictures, its server, its weights."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from snellen.core.errors import DataError, NotInstalledError, SnellenError, SpecError
+from snellen.core.pictures import Picture, Size
+from snellen.core.specs import ModelSpec
+from snellen.core.stages import Failed, Key, Prompt, Reply, Turn
+from snellen.models import embedded
+from snellen.models.table import build, identity
+from snellen.stimuli.render import render
+from snellen.stimuli.worlds import Object, World
+
+HEAVY = [pytest.mark.tier2, pytest.mark.timeout(300), pytest.mark.filterwarnings("default")]
+PRESENT = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
+
+
+@given(st.integers(1, 20_000), st.integers(1, 20_000))
+def test_a_picture_of_any_shape_gets_whole_tokens_and_not_too_many(width, height):
+    size = embedded.input_size(Size(width, height))
+    assert size.width % 32 == size.height % 32 == 0
+    assert 1 <= size.width * size.height // 1024 <= embedded.TOKENS
+
+
+@pytest.mark.parametrize(
+    ("size", "seen"),
+    [
+        (Size(672, 672), Size(256, 256)),
+        (Size(64, 64), Size(256, 256)),
+        (Size(640, 480), Size(288, 224)),
+        (Size(480, 640), Size(224, 288)),
+        (Size(1000, 1), Size(2048, 32)),
+    ],
+)
+def test_pictures_are_seen_at_about_their_own_shape(size, seen):
+    assert embedded.input_size(size) == seen
+
+
+def test_an_unknown_name_lists_what_there_is():
+    with pytest.raises(SpecError, match=r"unknown embedded model 'snelen-tiny'.*Known"):
+        build(ModelSpec.parse("embedded/snelen-tiny"))
+
+
+def test_a_folder_without_weights_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"no model.gguf"):
+        build(ModelSpec.parse("embedded", [f"path={tmp_path}"]))
+
+
+def test_other_weights_than_expected_are_refused(tmp_path):
+    _fake_weights(tmp_path)
+    with pytest.raises(DataError, match="the weights have changed"):
+        build(ModelSpec.parse("embedded", [f"path={tmp_path}", "sha256=abc"]))
+
+
+def test_without_llama_cpp_the_message_names_the_line_to_type(tmp_path, monkeypatch):
+    _fake_weights(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(NotInstalledError, match=r"pip install 'snellen\[llamacpp\]'"):
+        build(ModelSpec.parse("embedded", [f"path={tmp_path}"]))
+
+
+def _fake_weights(folder):
+    (folder / "model.gguf").write_bytes(b"no weights")
+    (folder / "mmproj.gguf").write_bytes(b"no weights")
+
+
+def prompt(shape="star", text="What is the shape of the object? Choose from [star, circle].", *, key="a", most=32):
+    world = World((Object(shape, "red", 2, 2),), side=336)
+    picture = Picture(f"{shape}.png", lambda: render(world))
+    return Prompt(
+        Key(key), (Turn("user", (picture, text)),), wants="choice", labels=("star", "circle"), max_tokens=most
+    )
+
+
+@pytest.fixture(scope="session")
+def model():
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed")
+    made = build(ModelSpec.parse("embedded/snellen-tiny"))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("_", [pytest.param(0, marks=HEAVY, id="")])
+def test_it_answers_and_the_same_again(model, _):
+    prompts = [prompt(shape, key=shape) for shape in ("star", "circle", "square")]
+    first, again = dict(model.answer(prompts)), dict(model.answer(reversed(prompts)))
+    assert set(first) == {p.key for p in prompts}
+    for key, reply in first.items():
+        assert isinstance(reply, Reply), reply
+        assert reply.finish == "stop"
+        assert reply.seen == reply.sent == (Size(256, 256),)
+        assert "".join(token.text for token in reply.tokens) == reply.text
+        assert [reply.text, reply.tokens] == [again[key].text, again[key].tokens]
+
+
+@pytest.mark.parametrize("_", [pytest.param(0, marks=HEAVY, id="")])
+def test_odd_prompts_are_answered_too(model, _):
+    options = ", ".join(f"option {i}" for i in range(60))
+    large = io.BytesIO()
+    Image.new("RGB", (4000, 3000), "red").save(large, "JPEG")
+    one = io.BytesIO()
+    Image.new("RGB", (1, 1), "red").save(one, "PNG")
+    odd = [
+        Prompt(Key("1 px"), (Turn("user", (Picture("1.png", one.getvalue), "What colour?")),), max_tokens=8),
+        Prompt(Key("12 Mpx"), (Turn("user", (Picture("12.jpg", large.getvalue), "What colour?")),), max_tokens=8),
+        Prompt(Key("blind"), (Turn("user", ("Only text.",)),), max_tokens=8),
+        prompt(text=f"Which one? Choose from [{options}].", key="many"),
+        prompt(text="Wie hei\u00dft das? \u661f \U0001f31f", key="unicode"),
+        Prompt(Key("broken"), (Turn("user", (Picture("x.png", lambda: b"no"), "?")),), max_tokens=8),
+    ]
+    replies = dict(model.answer(odd))
+    assert isinstance(replies.pop(Key("broken")), Failed)
+    assert all(isinstance(reply, Reply) for reply in replies.values()), replies
+    assert list(model.answer([])) == []
+
+
+@pytest.mark.parametrize("_", [pytest.param(0, marks=HEAVY, id="")])
+def test_the_spec_names_the_weights_and_not_the_port(model, _):
+    stored = json.dumps(identity(model.spec))
+    assert '"sha256"' in stored
+    assert "127.0.0.1" not in stored
+    assert model.spec.provider == "embedded"
+
+
+@PRESENT
+@pytest.mark.parametrize("_", [pytest.param(0, marks=HEAVY, id="")])
+def test_weights_that_cannot_be_read_end_in_a_message(tmp_path, _):
+    _fake_weights(tmp_path)
+    with pytest.raises(SnellenError, match="did not start"):
+        embedded.Server(tmp_path)
+
+
+@PRESENT
+@pytest.mark.parametrize("_", [pytest.param(0, marks=HEAVY, id="")])
+def test_the_server_ends_with_the_model_and_with_a_parent_that_is_killed(_):
+    server = embedded.Server(embedded.WEIGHTS / embedded.DEFAULT)
+    server.close()
+    server.close()
+    assert server.process.poll() is not None
+    script = (
+        "from snellen.models import embedded; import time;"
+        "s = embedded.Server(embedded.WEIGHTS / embedded.DEFAULT); print(s.process.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    child = int(parent.stdout.readline())
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    for _attempt in range(100):
+        if not _alive(child):
+            return
+        time.sleep(0.1)
+    pytest.fail("the server outlived its parent")
+
+
+def _alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

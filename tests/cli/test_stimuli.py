@@ -19,7 +19,7 @@ def test_an_exam_is_made_checked_and_opened_again(tmp_path: Path, capsys: pytest
     out = str(tmp_path / "exam")
     options = ["-T", "side=120", "-T", "counts=[1,2]", "-T", "scenes=3"]
     code, printed, _ = run("stimuli", "make", "counting", "--out", out, *options, "--json", capsys=capsys)
-    assert (code, json.loads(printed)) == (0, {"pictures": 6, "questions": 6, "folder": out})
+    assert (code, json.loads(printed)) == (0, {"pictures": 6, "samples": 6, "folder": out})
     code, printed, _ = run("stimuli", "check", out, "--json", capsys=capsys)
     found = json.loads(printed)
     assert (code, found["pictures"]) == (0, {"whole": 6, "equal to their worlds": 6})
@@ -38,7 +38,7 @@ def test_every_exam_is_listed_with_its_options(capsys: pytest.CaptureFixture[str
     assert code == 0
     found = json.loads(printed)
     assert found["relative-distance"]["options"]["ties"] == "drop"
-    assert {"single-object", "counting", "acuity"} <= set(found)
+    assert {"single-object", "counting", "acuity", "detection"} <= set(found)
 
 
 @pytest.mark.parametrize(

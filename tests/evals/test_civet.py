@@ -102,3 +102,23 @@ def test_a_run_stores_the_certificate_of_what_it_asked(tmp_path: Path) -> None:
     stored = done.manifest.notes["certificate"]
     assert stored["kinds"]["relative_position"]["n"] == 80
     assert stored["kinds"]["relative_position"]["constant_answer"]["accuracy"] == 0.2
+
+
+def test_thresholds_of_acuity_fall_as_resolution_rises() -> None:
+    found = {}
+    for name in ("96", "24"):
+        exam = task("acuity", ladder=[1.0, 0.5, 0.25, 0.125])
+        samples = [sample for i, sample in enumerate(exam.samples) if i % 5 == 0]
+        prompts = [exam.prompts(sample)[0] for sample in samples]
+        answers = build(ModelSpec.parse(f"observer/{name}")).answer(prompts)
+        pairs = [
+            (sample, exam.read(sample, [Exchange(prompt, reply)]))
+            for sample, prompt, (_, reply) in zip(samples, prompts, answers, strict=True)
+            if isinstance(reply, Reply)
+        ]
+        facts = exam.tabulate(pairs).facts
+        assert facts["acuity"]["chance"] == 0.25
+        assert set(facts["acuity_by"]["section"]) == {s.attributes["section"] for s in samples}
+        found[name] = facts["acuity"]["threshold"]
+    assert found["96"]["high"] < found["24"]["low"]
+    assert found["96"]["low"] < found["96"]["value"] < found["96"]["high"]

@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "power": ("power", "How many samples a result needs, or what so many samples can tell."),
     "bench": ("bench", "Which model, with which prompt, on these pictures, at what cost, and how sure."),
     "init": ("init", "Write a commented bench.yaml for a folder of labelled pictures."),
+    "data": ("data", "Data sets: what is in them; convert, split by site, few-shot sets."),
     "doctor": ("doctor", "What is wrong with a data set's files, and what it does to the numbers."),
     "probe": ("probe", "Which box notation a model really speaks."),
     "cache": ("cache", "What the cache of replies holds; clears it."),

@@ -14,7 +14,7 @@ from snellen.core.errors import SpecError
 from snellen.core.specs import Json, assignment
 
 if TYPE_CHECKING:
-    from snellen.core.stages import Choice, Task
+    from snellen.core.stages import AnyTask
     from snellen.evals.arranged import Arranged, InFolder
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Exams: list, make, check; crops for image objects.")
@@ -29,13 +29,18 @@ def list_(json_: AsJson = False) -> None:
 
     Example:  snellen stimuli list
     """
+    from snellen.evals.civet import DETECTION
+    from snellen.evals.scenes import OPTIONS
     from snellen.stimuli.table import EXAMS, options_of
 
     options = {name: _plain(options_of(name)) for name in EXAMS}
+    options[DETECTION] = _plain(OPTIONS)
+    helps = {name: text for name, (_, text) in EXAMS.items()}
+    helps[DETECTION] = "several objects to find, boxes known to the pixel: 200 scenes"
     if json_:
-        typer.echo(json.dumps({name: {"help": EXAMS[name][1], "options": options[name]} for name in EXAMS}))
+        typer.echo(json.dumps({name: {"help": helps[name], "options": options[name]} for name in helps}))
         return
-    for name, (_, text) in EXAMS.items():
+    for name, text in helps.items():
         typer.echo(f"{name:22}{text}")
         for option, default in options[name].items():
             typer.echo(f"{'':24}{option}={'(needed)' if default is None else json.dumps(default)}")
@@ -50,6 +55,8 @@ def make(
 ) -> None:
     """Writes an exam in the layout of CIVET's authors: images/, repr.json, questions.json, answers.json.
 
+    Detection scenes become a COCO folder: pictures beside _annotations.coco.json.
+
     Examples:
 
       snellen stimuli make single-object --out exam
@@ -57,15 +64,15 @@ def make(
       snellen stimuli make counting --out seven -T side=336 -T counts=[6,7,8] -T arrangement=clustered
 
       snellen run civet/folder exam -m observer/48 -o runs/exam
+
+      snellen stimuli make detection --out scenes -T scenes=50 -T "label=colour shape"
     """
-    source = _source(_open(exam, option or []))
+    source = _open(exam, option or []).samples
     if not hasattr(source, "write"):
         raise SpecError(f"{exam} is a folder already; an exam is needed")
     pictures = source.write(out)
-    if json_:
-        typer.echo(json.dumps({"pictures": pictures, "questions": len(source), "folder": str(out)}))
-    else:
-        typer.echo(f"{out}: {pictures:,} pictures, {len(source):,} questions")
+    facts = {"pictures": pictures, "samples": len(source), "folder": str(out)}
+    typer.echo(json.dumps(facts) if json_ else f"{out}: {pictures:,} pictures, {len(source):,} samples")
 
 
 @app.command()
@@ -120,7 +127,7 @@ def _show(kind: str, facts: Mapping[str, Any]) -> None:
         typer.echo(f"  {name.replace('_', ' '):22}{mark:10}{told}")
 
 
-def _open(exam: str, options: Sequence[str]) -> Task[Choice, str]:
+def _open(exam: str, options: Sequence[str]) -> AnyTask:
     """An exam by name (`civet/` may be left out), by file, or by folder."""
     from snellen.evals.tasks import open_task
 
@@ -133,7 +140,7 @@ def _open(exam: str, options: Sequence[str]) -> Task[Choice, str]:
     return open_task({"task": exam if exam.startswith("civet/") else f"civet/{exam}", **given})
 
 
-def _source(task: Task[Choice, str]) -> Arranged | InFolder:
+def _source(task: AnyTask) -> Arranged | InFolder:
     from snellen.evals.arranged import Arranged, InFolder
 
     if not isinstance(task.samples, Arranged | InFolder):

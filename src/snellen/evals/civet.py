@@ -7,13 +7,16 @@ Rizzoli, Alghisi, Khomyn, Roccabruna, Mousavi, Riccardi: CIVET: Systematic Evalu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import unknown
 from snellen.core.specs import Json
-from snellen.core.stages import Choice, Exchange, Prompt, Reading, Reply, Sample, Task
+from snellen.core.stages import AnyTask, Choice, Exchange, Prompt, Reading, Reply, Sample, Task
+from snellen.core.tables import Tables
+from snellen.evals import scenes
+from snellen.evals.acuity import with_thresholds
 from snellen.evals.arranged import Arranged, InFolder, certificate
 from snellen.parsing.choice import read_choice
 from snellen.prompts.choice import INSTRUCTION, closed_prompt
@@ -21,11 +24,19 @@ from snellen.scoring.choice import tabulate
 from snellen.stimuli.custom import sha256_of
 from snellen.stimuli.table import EXAMS, build, options_of
 
+DETECTION = "detection"
+"""The setting of boxes instead of closed questions (`evals.scenes`)."""
+
 FOLDER = "folder"
 """The setting that takes its stimuli and questions from a folder in the authors' layout: option `data`."""
 
 
-def task(
+def task(setting: str = "single-object", **options: Any) -> AnyTask:
+    """A setting as a task: `civet/detection` asks for boxes, every other one closed questions."""
+    return scenes.task(**options) if setting == DETECTION else exam(setting, **options)
+
+
+def exam(
     setting: str = "single-object",
     *,
     short_answers: bool = True,
@@ -57,7 +68,10 @@ def task(
     def target(sample: Sample[Choice], _: Prompt) -> Reply:
         return Reply(sample.truth.target)
 
-    return Task(spec, samples, prompts, read, tabulate, target, certificate=balance)
+    def tables(pairs: Iterable[tuple[Sample[Choice], Reading[str]]]) -> Tables:
+        return with_thresholds(tabulate(pairs))
+
+    return Task(spec, samples, prompts, read, tables, target, certificate=balance)
 
 
 def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged | InFolder, dict[str, Json]]:
@@ -69,7 +83,7 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
         folder = str(options.get("data", "."))
         return InFolder(Path(folder)), {"data": folder}
     if setting not in EXAMS:
-        raise unknown("exam", setting, [*EXAMS, FOLDER])
+        raise unknown("exam", setting, [*EXAMS, DETECTION, FOLDER])
     known = options_of(setting)
     for name in options:
         if name not in known:

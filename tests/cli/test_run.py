@@ -88,6 +88,19 @@ def test_bad_input_is_told_with_its_code(capsys, tmp_path, monkeypatch, words, c
     assert (found, message in err) == (code, True), err
 
 
+def test_a_budget_is_told_kept_and_resumed(capsys, tmp_path, loopback) -> None:
+    words = ("run", *EXAM, "-m", "openai/x", "-M", f"base_url={loopback()}", "-M", "price=[10000, 0]", "-M",
+             "concurrency=1", "--limit", "30", "-o", tmp_path / "r", "--no-score")  # fmt: skip
+    code, _, err = snellen(capsys, *words, "--budget", "1")
+    assert code == 4
+    assert "30 requests, about " in err
+    assert "stopped: the budget of 1 USD is used up" in err
+    run = Run.open(tmp_path / "r")
+    spent = sum(reply.usage.input_tokens for _, reply in run.replies()) / 100
+    assert 0.5 < spent <= 1.2, "a few requests more may be out"
+    assert snellen(capsys, *words, "--budget", "1000")[0] == 0
+
+
 def test_another_run_in_the_same_folder_is_refused(capsys, tmp_path) -> None:
     snellen(capsys, "run", *EXAM, "-m", "random", "--limit", "5", "-o", tmp_path / "r", "--no-score")
     code, _, err = snellen(capsys, "run", *EXAM, "-m", "oracle", "--limit", "5", "-o", tmp_path / "r")

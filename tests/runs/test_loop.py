@@ -214,3 +214,14 @@ def test_the_replies_of_a_run_can_be_replayed(make_toy, tmp_path) -> None:
     first = run(make_toy(), build(ModelSpec("random", "", {"seed": 1})), tmp_path / "a")
     second = run(make_toy(), build(ModelSpec("replay", str(tmp_path / "a"))), tmp_path / "b")
     assert dict(first.replies()) == dict(second.replies())
+
+
+def test_new_answers_make_old_results_go(make_toy, tmp_path) -> None:
+    here = run(make_toy(), Recorder(), tmp_path / "r", max_requests=5)
+    here.write_results({"task": "toy"})
+    run(make_toy(), Recorder(), tmp_path / "r", max_requests=5)
+    assert not here.scored()
+    run(make_toy(), Recorder(), tmp_path / "r")
+    here.write_results({"task": "toy"})
+    run(make_toy(), Recorder(), tmp_path / "r")
+    assert here.scored(), "nothing was asked, so nothing is old"

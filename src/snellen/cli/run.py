@@ -152,6 +152,10 @@ def carry_out(
     price = cost.price_of(model.spec)
     if budget is not None:
         choices = replace(choices, stop=cost.budget(here, price, budget))
+    if price is not None and not quiet:
+        left = here.manifest.requests - len(here.answered()[0])
+        planned = cost.plan(task, model.spec, ids=here.selected(), requests=left, draws=here.manifest.draws)
+        _say(f"{left:,} requests, about {planned.dollars:.3g} USD, at most {planned.most_dollars:.3g} ({price.source})")
     with watching(here, price, quiet=quiet) as watch:
         try:
             state = work(here, task, model, choices, progress=watch)

@@ -159,6 +159,8 @@ def work(here: Run, task: AnyTask, model: Model, choices: Choices, *, progress: 
         try:
             for key, answer in answers:
                 queue.answered(key)
+                if not state.asked:
+                    here.forget_results()
                 writer.append(key, answer)
                 row = row + 1 if isinstance(answer, Failed) else 0
                 state = _counted(state, key, answer, failed, time.monotonic() - started)

@@ -185,6 +185,11 @@ class Run:
             return False
         return True
 
+    def forget_results(self) -> None:
+        """Removes what was derived: new answers have made it old."""
+        for name in (RESULTS, "outcomes.arrow", "detections.arrow"):
+            self.place.remove(name)
+
     def _derived(self, name: str) -> bytes:
         try:
             return self.place.read(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.core.detections import Int
+from snellen.core.detections import Bool, Int
 from snellen.core.errors import DataError
 from snellen.datasets.coco_columns import Columns
 from snellen.datasets.findings import Finding, listed
@@ -21,7 +21,10 @@ from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import Finder
 from snellen.datasets.raw import Id, Raw, index_of, index_of_numbers
 
-IMAGE = frozenset({"id", "file_name", "width", "height"})
+KNOWN = "known_category_ids"
+"""Key of an image under which our few-shot sets say which classes are exhaustively boxed there."""
+
+IMAGE = frozenset({"id", "file_name", "width", "height", KNOWN})
 """Keys of an image that the columns carry; others become attributes where they are plain values."""
 
 
@@ -138,6 +141,7 @@ def _raw(
         label_refs=label_refs,
         malformed=columns.malformed,
         written=columns.written,
+        known=_known(images, category_ids),
         findings=tuple(findings),
         image_notes=_besides(images, IMAGE) if columns.extras is not None else (),
         class_notes=_besides(categories, frozenset({"id", "name"})) if columns.extras is not None else (),
@@ -219,6 +223,13 @@ def _sizes(images: list[dict[str, Any]]) -> Int:
     sides = [(image.get("width"), image.get("height")) for image in images]
     rows = [[side if type(side) is int else 0 for side in pair] for pair in sides]
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _known(images: list[dict[str, Any]], category_ids: list[Id]) -> Bool | None:
+    if not any(KNOWN in image for image in images):
+        return None
+    listed = [set(image[KNOWN]) if isinstance(image.get(KNOWN), list) else set(category_ids) for image in images]
+    return np.array([[key in known for key in category_ids] for known in listed], dtype=np.bool_)
 
 
 def _attributes(images: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snellen.core.detections import BoxTable, Int
 from snellen.core.pictures import Picture
@@ -51,6 +52,7 @@ def join(parts: Mapping[str, Dataset], *, name: str, source: Path) -> Dataset:
         _together([part.annotation_ids for part in parts.values()], len(truth)),
         _notes([(part.notes, len(part.truth)) for part in parts.values()]),
         first.class_file,
+        known=_known(parts, index),
         findings=tuple(finding for part in parts.values() for finding in part.findings),
         image_notes=_notes([(part.image_notes, len(part)) for part in parts.values()]),
         class_notes=first.class_notes if first.classes == classes else (),
@@ -94,3 +96,15 @@ def _notes(columns: Sequence[tuple[Sequence[Mapping[str, Any]], int]]) -> tuple[
     if not any(notes for notes, _ in columns):
         return ()
     return tuple(note for notes, n in columns for note in (notes or ({},) * n))
+
+
+def _known(parts: Mapping[str, Dataset], index: Mapping[str, int]) -> NDArray[np.bool_] | None:
+    """Which classes are known where, all parts together; a class that a part lacks is not known there."""
+    if all(part.known is None for part in parts.values()):
+        return None
+    rows = []
+    for part in parts.values():
+        whole = np.zeros((len(part), len(index)), dtype=np.bool_)
+        whole[:, [index[name] for name in part.classes]] = True if part.known is None else part.known
+        rows.append(whole)
+    return np.concatenate(rows)

@@ -118,6 +118,7 @@ def settle(raw: Raw, *, allow: Collection[str] = (), part: Part | None = None) -
         ids[rows] if isinstance(ids, np.ndarray) else [ids[i] for i in rows.tolist()] if len(ids) else (),
         tuple(raw.notes[i] for i in rows) if raw.notes else (),
         class_file,
+        known=raw.known,
         findings=tuple(findings),
         image_notes=raw.image_notes,
         class_notes=raw.class_notes,

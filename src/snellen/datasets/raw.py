@@ -26,7 +26,7 @@ class Raw:
     Per instance: `annotation_ids`; `image` and `label`, indices, -1 where the reference (`image_refs`, `label_refs`,
     by row) leads nowhere; `boxes` xyxy px, NaN where unreadable: `malformed`, by row, says why, `written` what stood
     there; `crowd`; `area`, NaN where not said; `lines` of the label file, where it has lines; `notes`. Without ids,
-    rows stand in image order.
+    rows stand in image order. `known`, bool (images, classes): which classes are exhaustively boxed; None: all.
     `image_notes`, `class_notes`, `extras`: what only a file of the same format can carry, per image, per class, whole.
     """
 
@@ -52,6 +52,7 @@ class Raw:
     label_refs: Mapping[int, object] = field(default_factory=dict)
     malformed: Mapping[int, str] = field(default_factory=dict)
     written: Mapping[int, str] = field(default_factory=dict)
+    known: Bool | None = None
     findings: tuple[Finding, ...] = ()
     image_notes: tuple[Mapping[str, Any], ...] = ()
     class_notes: tuple[Mapping[str, Any], ...] = ()

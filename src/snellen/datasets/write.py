@@ -17,6 +17,7 @@ from snellen.core.detections import Int
 from snellen.core.errors import DataError, unknown
 from snellen.core.pictures import Size
 from snellen.datasets.classfile import NAME
+from snellen.datasets.coco import KNOWN
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.findings import Finding, kept, listed
 from snellen.datasets.wade import NOTATION
@@ -142,6 +143,8 @@ def _write_coco(part: Dataset, folder: Path, name: str) -> None:
         note = part.image_notes[i] if same and part.image_notes else {}
         entry = {**note, "id": image_ids[i], "file_name": file}
         entry |= {"width": size.width, "height": size.height} if size else {}
+        if part.known is not None:
+            entry[KNOWN] = [category_ids[k] for k in np.flatnonzero(part.known[i]).tolist()]
         said = {key: value for key, value in attributes[i].items() if key != "split" and key not in note}
         said = {**(note.get("attributes") or {}), **said}
         images.append(entry | ({"attributes": said} if said else {}))
@@ -354,6 +357,8 @@ def _attributes(dataset: Dataset) -> int:
 
 
 def _unsaid(dataset: Dataset, *rows: tuple[str, int]) -> list[Finding]:
+    unknown = 0 if dataset.known is None else int((~dataset.known).sum())
+    rows = (*rows, ("marks that a class is not known in an image", unknown))
     return [
         Finding("not-carried", "warning", f"the format cannot carry {count:,} {what}", count, str(dataset.source))
         for what, count in rows

@@ -24,7 +24,7 @@ from snellen.parsing.choice import read_choice
 from snellen.parsing.formats.table import FORMATS
 from snellen.parsing.notations import NOTATIONS
 from snellen.parsing.scanner import NUMBER
-from snellen.parsing.wrapping import boxed_answer, final_part, without_chat_tokens
+from snellen.parsing.wrapping import final_part, grounded_answer, without_chat_tokens
 
 SIZE = (640, 480)
 SIGNS = [
@@ -89,7 +89,7 @@ def mangled(texts: list[str], rng: random.Random) -> str:
 
 def numbers_in(text: str) -> set[float]:
     """Every number of the text, as written and as bin or patch centre; not one that the text's end may cut."""
-    answer = boxed_answer(final_part(without_chat_tokens(text))[0])
+    answer = grounded_answer(final_part(without_chat_tokens(text))[0])
     found: set[float] = set()
     for match in NUMBER.finditer(answer):
         if match.end() < len(answer):

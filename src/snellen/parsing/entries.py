@@ -21,10 +21,10 @@ BOX_KEYS = frozenset([
     "boxes2d", "boundingboxes", "detbox", "bboxxyxy", "boxxyxy", "regionbox",
 ])  # fmt: skip
 LOOSE_BOX_KEYS = frozenset([
-    "rect", "rectangle", "region", "coordinates", "coords", "coord", "location", "position",
+    "rect", "rectangle", "region", "coordinates", "coordinate", "coords", "coord", "location", "position",
 ])  # fmt: skip
 """Keys that hold a box where their value is bracketed, and words ("near the left bank") elsewhere."""
-ORDER_KEYS: Mapping[str, Order] = {"xyxy": "xyxy", "xywh": "xywh", "cxcywh": "cxcywh", "yxyx": "yxyx"}
+ORDER_KEYS: Mapping[str, Order] = {"xyxy": "xyxy", "cxcywh": "cxcywh", "xywh": "xywh", "yxyx": "yxyx"}
 POLYGON_KEYS = frozenset(["quadboxes", "quad", "quads", "polygon", "polygons", "poly", "segmentation", "corners"])
 POINT_KEYS = frozenset(["point2d", "point", "points", "points2d", "pointxy", "click", "keypoint", "centerpoint"])
 LABEL_KEYS = (
@@ -128,16 +128,21 @@ def _object(place: _Place, found: Entries) -> list[_Place]:
     return below
 
 
-def _records(group: Group) -> Iterator[dict[str, tuple[str, Value]]]:
+def _records(group: Group) -> Iterator[Record]:
     """The object's members by normal key; where a box or label key comes again, a new record begins."""
     record: dict[str, tuple[str, Value]] = {}
+    carried = ""  # the label of the record before, until this one brings its own
     for key, value in group.members:
-        if key is None:
-            key = ""
+        key = key or ""
         name = _normal(key)
-        if name in record and (name in BOX_KEYS or name in INHERITED or name in _ALONE):
+        again = name in record and (name in BOX_KEYS or name in INHERITED or name in _ALONE)
+        if again and name != carried:
             yield record
-            record = {}
+            carried = (_label(record)[0] or "") if name not in INHERITED else ""
+            record = {carried: record[carried]} if carried else {}
+        elif again:
+            carried = ""
+            del record[name]
         record[name if name not in record else f"{name} {len(record)}"] = (key, value)
     yield record
 
@@ -187,15 +192,32 @@ def _boxes(record: Record, template: Item) -> tuple[set[str], list[Item], bool]:
             whole = None if None in numbers else tuple(x for x in numbers if x is not None)
             return set(names), [template._replace(numbers=whole, order=order)], True
     strong = [name for name in record if name in _BOXES]
-    for name in strong or [name for name in record if name in LOOSE_BOX_KEYS and isinstance(record[name][1], Group)]:
+    for name in strong or [name for name in record if isinstance(record[name][1], Group) and _is_loose(name)]:
         value = record[name][1]
-        made = template._replace(order=ORDER_KEYS.get(name))
+        made = template._replace(order=_order_named(name))
+        pair = numbers_of(value) if isinstance(value, Group) and name in LOOSE_BOX_KEYS else None
+        if pair is not None and len(pair) == 2:  # "coordinate": [x, y]
+            return {name}, [template._replace(numbers=pair, point=True)], True
         if not (isinstance(value, Group) and _holds_objects(value)):
             return {name}, boxes_of(value, made, polygon=name in POLYGON_KEYS), True
         inner = _coordinates_inside(value, made)
         if inner is not None:
             return {name}, inner, True
     return _points(record, template)
+
+
+def is_box_key(word: str) -> bool:
+    """Whether a word names a box: `bbox_2d`, `Bounding box`, `coordinates`."""
+    name = _normal(word)
+    return name in _FIELDS or _is_loose(name)
+
+
+def _is_loose(name: str) -> bool:
+    return name in LOOSE_BOX_KEYS or (name.startswith(("bbox", "box", "boundingbox")) and "3d" not in name)
+
+
+def _order_named(name: str) -> Order | None:
+    return next((order for ending, order in ORDER_KEYS.items() if name.endswith(ending)), None)
 
 
 def _points(record: Record, template: Item) -> tuple[set[str], list[Item], bool]:

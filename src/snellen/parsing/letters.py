@@ -77,7 +77,10 @@ def _is_option(match: re.Match[str]) -> bool:
     if letter is None or letter.upper() not in _PRONOUNS:
         return True
     follows_word = len(after) == 2 and after[0].isspace() and after[1].isalpha()
-    return not follows_word or (letter == "A" and after[1].isupper())
+    if not follows_word:
+        return True
+    said = match[0][: match.start("letter") - match.start()].rstrip(" (*\"'`")
+    return letter == "A" and (after[1].isupper() or not said.endswith((":", "：")))
 
 
 def _is_word(match: re.Match[str]) -> bool:

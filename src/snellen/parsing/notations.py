@@ -74,7 +74,7 @@ NOTATIONS: Mapping[str, Notation] = MappingProxyType({
         Notation("paligemma", "PaliGemma 1 and 2", _box("yxyx", 1024), ("loc",), limit=1023),
         Notation(
             "florence-2", "Florence-2: tokens, or the processor's px", _box(), ("loc-bins", "json"),
-            scales={"json": _PIXELS}, key="bbox", rounding="floor", limit=999,
+            scales={"json": _PIXELS}, key="bbox", rounding="floor", limit=999, unlabelled=True,
         ),
         Notation("kosmos-2", "Kosmos-2", _box(scale=32), ("patches",), rounding="floor", limit=31),
         Notation("internvl", "InternVL 2 to 3.5", _box(), ("ref-box", "json", "brackets"), key="bbox"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from snellen.parsing.items import Item
 from snellen.parsing.scanner import Group, Number, Value, Word, number, scan
@@ -42,6 +43,8 @@ def boxes_of(value: Value, template: Item, *, polygon: bool = False) -> list[Ite
     if len(groups) == len(value.members):
         return _nested(groups, template, polygon=polygon)
     flat = numbers_of(value)
+    if flat is not None and value.breaks:
+        return [template._replace(numbers=row if len(row) == 4 else None) for row in _rows(flat, value.breaks)]
     if flat is not None and polygon and len(flat) >= 6 and len(flat) % 2 == 0:
         return [_bounds(list(zip(flat[::2], flat[1::2], strict=True)), template)]
     return [template._replace(numbers=flat) if flat is not None and len(flat) == 4 else template]
@@ -58,11 +61,19 @@ def _nested(groups: Sequence[Group], template: Item, *, polygon: bool) -> list[I
     for group, flat in zip(groups, lists, strict=True):
         if group.state == "open":
             continue
-        if flat is not None and polygon and len(flat) >= 6 and len(flat) % 2 == 0:
+        if flat is not None and group.breaks:
+            found += boxes_of(group, template)
+        elif flat is not None and polygon and len(flat) >= 6 and len(flat) % 2 == 0:
             found.append(_bounds(list(zip(flat[::2], flat[1::2], strict=True)), template))
         else:
             found.append(template._replace(numbers=flat) if flat is not None and len(flat) == 4 else template)
     return found
+
+
+def _rows(flat: Sequence[float], breaks: Sequence[int]) -> list[tuple[float, ...]]:
+    """The numbers between semicolons."""
+    edges = [0, *breaks, len(flat)]
+    return [tuple(flat[a:b]) for a, b in pairwise(edges) if b > a]
 
 
 def _corners(pairs: Sequence[Sequence[float]], template: Item) -> Item:

@@ -53,7 +53,8 @@ Value: TypeAlias = "Group | Number | Word | str"
 class Group:
     """A bracketed group: members with their keys (None in lists), and where it stands in the text.
 
-    `state`: closed by its own bracket; forced: an outer bracket closed it; open: the text ended first.
+    `state`: closed by its own bracket; forced: an outer bracket closed it; open: the text ended first. `breaks`:
+    after how many members a semicolon stands (`[1,2,3,4;5,6,7,8]`).
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Group:
     end: int = -1
     state: State = "open"
     members: list[tuple[str | None, Value]] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=list)
 
     @property
     def values(self) -> list[Value]:
@@ -152,7 +154,9 @@ class _Scan:
         self.fresh = True
         return None if self.stack else group
 
-    def _comma(self, _: str) -> None:
+    def _comma(self, sign: str) -> None:
+        if sign in ";；":
+            self.stack[-1].breaks.append(len(self.stack[-1].members))
         self.keys[-1] = None
         self.fresh = True
 

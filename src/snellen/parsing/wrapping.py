@@ -16,9 +16,10 @@ _CHAT_TOKENS = re.compile(
 )
 _ANSWER_BOX = (
     re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL),
-    re.compile(r"<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)", re.DOTALL),
     re.compile(r"\\boxed\{([^{}]*)\}"),
+    re.compile(r"<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)", re.DOTALL),
 )
+_ANSWER_SIGNS = re.compile(r"<\|(?:begin|end)_of_box\|>")
 _REFUSAL = re.compile(
     r"\b(?:i|we)(?: a|')?m (?:sorry|afraid|unable|not able|not allowed)"
     r"|\b(?:i|we) (?:can(?: ?not|'?t)|could(?: not|n'?t)|won'?t|will not|do not|don'?t|am not able to|am unable to)"
@@ -57,6 +58,15 @@ def boxed_answer(text: str) -> str:
         if inside:
             return str(inside[-1])
     return text
+
+
+def grounded_answer(text: str) -> str:
+    """The inside of the last `<answer>` or `\\boxed{}` that holds a number, else the text without its answer signs."""
+    for pattern in _ANSWER_BOX[:2]:
+        inside = pattern.findall(text)
+        if inside and any(sign.isdigit() for sign in inside[-1]):
+            return str(inside[-1])
+    return _ANSWER_SIGNS.sub(" ", text)
 
 
 def is_refusal(text: str) -> bool:

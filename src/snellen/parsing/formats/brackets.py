@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from snellen.core.errors import SpecError
 from snellen.core.labels import normal
+from snellen.parsing.entries import is_box_key
 from snellen.parsing.items import Context, Item, Scan
-from snellen.parsing.quads import boxes_of, numbers_of
-from snellen.parsing.scanner import Group, Word, scan
+from snellen.parsing.quads import boxes_of, numbers_of, numeric
+from snellen.parsing.scanner import Group, Word, number, scan
 from snellen.parsing.writing import Line, writable
 
 SIGNATURE = re.compile(r"[(\[（［【]")
@@ -21,6 +22,8 @@ _BULLET = re.compile(r"^[\s>*•·\-–—#|\"'`“”‘’*]*(?:\d+[.)]\s+)?[\
 _TRAIL = re.compile(r"[\s:：=\-–—>|*\"'`“”‘’,，(]+$")
 _SENTENCE = re.compile(r"\b(?:is|are|was|were|at|the|located|coordinates|box|boxes|bounding|here|in)\b|[是为在]", re.I)
 _VERB = re.compile(r"\b(?:is|are|was|were)\b|[是为在]", re.I)
+_FIELD = re.compile(r"\b(?:label|class|category|name|object)\b[\s\"'*]*[:：=]\s*([^\n,，;；{}\[\]]{1,80})", re.I)
+_JOINED = re.compile(r"^(?:and|or|then|also)\s+", re.IGNORECASE)
 _WORDS = 4
 _ENDING = "[](){}:\n"
 
@@ -56,9 +59,9 @@ def _writable(label: str) -> str:
 def _items(text: str, roots: Sequence[Group], i: int, template: Item, context: Context) -> tuple[int, list[Item]]:
     """How many roots are used from the i-th on, and their items."""
     flat = numbers_of(roots[i])
-    if flat is None:
+    if flat is None or roots[i].breaks:
         return 1, _from_list(roots[i], template, context)
-    if len(flat) == 4:
+    if len(flat) == 4 and not context.points:
         return 1, [template._replace(numbers=flat)]
     if len(flat) != 2:
         return 1, [template] if len(flat) > 2 else []
@@ -72,11 +75,16 @@ def _items(text: str, roots: Sequence[Group], i: int, template: Item, context: C
 
 def _from_list(root: Group, template: Item, context: Context) -> list[Item]:
     groups = [value for value in root.values if isinstance(value, Group)]
+    if root.breaks and not groups and not context.points:
+        return boxes_of(root, template)
+    named = [item for item in map(_named, [root, *groups]) if item is not None]
+    if named:  # ["cat", 1, 2, 3, 4] or ["cat", [1, 2, 3, 4]], alone or in a list
+        return named
     if not groups or len(groups) < len(root.members):
         words = root.state != "open" and root.members and any(not isinstance(v, Word | str) for v in root.values)
         return [template] if words and not groups else []
     pairs = [numbers_of(group) for group in groups]
-    if context.points and all(pair is None or len(pair) != 4 for pair in pairs):
+    if context.points:
         whole = [pair for group, pair in zip(groups, pairs, strict=True) if group.state != "open"]
         return [
             template._replace(numbers=pair if pair is not None and len(pair) == 2 else None, point=True)
@@ -86,6 +94,20 @@ def _from_list(root: Group, template: Item, context: Context) -> list[Item]:
         found = [item for group in groups if group.state != "open" for item in boxes_of(group, template)]
         return [item for item in found if item.numbers]
     return boxes_of(root, template)
+
+
+def _named(group: Group) -> Item | None:
+    """A list of one text and one box."""
+    texts = [v for v in group.values if isinstance(v, str) and not isinstance(v, Word) and number(v) is None]
+    rest = [value for value in group.values if value not in texts]
+    if group.state == "open" or len(texts) != 1 or len(rest) + 1 != len(group.members):
+        return None
+    if len(rest) == 1 and isinstance(rest[0], Group):
+        found = boxes_of(rest[0], Item(texts[0]))
+        return found[0] if len(found) == 1 and found[0].numbers else None
+    numbers = [numeric(value) for value in rest]
+    whole = tuple(x for x in numbers if x is not None)
+    return Item(texts[0], whole) if len(whole) == len(numbers) == 4 else None
 
 
 def _label(before: str, context: Context) -> str | None:
@@ -101,6 +123,10 @@ def _label(before: str, context: Context) -> str | None:
         if longest is not None and all(normal(hit) in normal(longest) for hit in hits):
             return longest
     name = re.split(r"[:：,，;；.。!?！？)\]]\s*", bare)[-1].strip(" *\"'`“”‘’")
+    name = _JOINED.sub("", name)
+    if is_box_key(name):  # "label: cat, box: [1, 2, 3, 4]"
+        said = _FIELD.findall(before)
+        return said[-1].strip(" *\"'`“”‘’") or None if said else None
     adjacent = not line[-1].isspace() and name and line.endswith(name)
     words, sentence = (2 * _WORDS, _VERB) if adjacent else (_WORDS, _SENTENCE)
     return name if name and len(name.split()) <= words and not sentence.search(name) else None

@@ -6,6 +6,7 @@ Our scanner reads it; json-repair comes last, and only boxes whose numbers stand
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ SIGNATURE = re.compile(r"[{\[｛［]")
 _FENCE = re.compile(r"```")
 _BOX_KEY = re.compile(r"box|x_?min|x_?1\b|coord|points?\b", re.IGNORECASE)
 _GAP = re.compile(r"[\s,;，、]*(?:and)?[\s,;，、]*")
+_DRAFT = re.compile(r"draft|final|example|format|schema|correct|revis|instead|wait|actually|detections|answer", re.I)
 _REPAIRABLE = 20_000
 
 
@@ -31,7 +33,16 @@ class _Answer(NamedTuple):
 
 
 def read(text: str, context: Context) -> Scan:
-    """The last answer in the text that has entries or is an empty list."""
+    """The last answer in the text that has entries or is an empty list; JSON in a JSON string is unpacked."""
+    scanned = _read(text, context)
+    if '\\"' not in text or any(item.numbers for item in scanned.items):
+        return scanned
+    unpacked = _read(text.replace('\\"', '"').replace("\\n", "\n"), context)
+    found = any(item.numbers for item in unpacked.items)
+    return dataclasses.replace(unpacked, repaired=True) if found else scanned
+
+
+def _read(text: str, context: Context) -> Scan:
     answers = [_Answer(root, entries(root), fence) for fence, root in _roots(text)]
     telling = [a for a in answers if a.found.boxed or _is_cut(a) or (a.found.empty and not a.found.items)]
     pool = [a for a in telling if a.fence] or telling
@@ -43,6 +54,9 @@ def read(text: str, context: Context) -> Scan:
         return _repaired(text, context) if _BOX_KEY.search(text) and answers else Scan()
     chosen = _joined(text, strong, last)
     scanned = _scan_of(text, chosen, context)
+    if len(strong) > len(chosen) and last in strong:
+        note = "an earlier list is set aside"
+        scanned = dataclasses.replace(scanned, reason="; ".join(filter(None, (scanned.reason, note))))
     if not scanned.cut and not any(item.numbers or item.nothing for item in scanned.items) and scanned.items:
         return _better(scanned, _repaired(text, context))
     return scanned
@@ -86,10 +100,17 @@ def _joined(text: str, strong: Sequence[_Answer], last: _Answer) -> list[_Answer
         after = chosen[0]
         objects = before.root.kind == "{" and after.root.kind == "{"
         gap = text[before.root.end : after.root.start]
-        if before.fence != after.fence or not (objects or _GAP.fullmatch(gap)):
+        same = before.fence == after.fence and (objects or _GAP.fullmatch(gap) is not None)
+        if not same and not _are_parts(before, after, gap):
             break
         chosen.insert(0, before)
     return chosen
+
+
+def _are_parts(before: _Answer, after: _Answer, gap: str) -> bool:
+    """Two lists of different classes with nothing between that calls one a draft: a list per class."""
+    labels = [{item.label for item in answer.found.items} for answer in (before, after)]
+    return bool(labels[0] and labels[1]) and labels[0].isdisjoint(labels[1]) and not _DRAFT.search(gap)
 
 
 def _scan_of(text: str, chosen: Sequence[_Answer], context: Context) -> Scan:

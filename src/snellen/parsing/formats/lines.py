@@ -12,9 +12,14 @@ from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.scanner import number
 from snellen.parsing.writing import Line, writable
 
-SIGNATURE = re.compile(r"\d[\s,;|:]+[-+.\d]")
+SIGNATURE = re.compile(r"\d[\s,;|:]+[-+.\dxXyY]")
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?")
 _SPLIT = re.compile(r"[\s,，;|:：()\[\]]+")
+_SPELLED = re.compile(
+    r"\bx_?(?:1|min)\s*[=:]\s*([-+.\deE]+)[\s,;]+y_?(?:1|min)\s*[=:]\s*([-+.\deE]+)[\s,;]+"
+    r"x_?(?:2|max)\s*[=:]\s*([-+.\deE]+)[\s,;]+y_?(?:2|max)\s*[=:]\s*([-+.\deE]+)",
+    re.IGNORECASE,
+)
 _WORDS = 6
 
 
@@ -53,6 +58,12 @@ def _label(label: str) -> str:
 
 
 def _item(line: str, context: Context) -> Item | None:
+    spelled = _SPELLED.search(line)
+    if spelled:
+        numbers = tuple(number(word) for word in spelled.groups())
+        whole = tuple(x for x in numbers if x is not None)
+        label = " ".join(word for word in _SPLIT.split(_BULLET.sub("", line[: spelled.start()]).strip()) if word)
+        return Item(label or None, whole if len(whole) == 4 else None, order="xyxy")
     bare = line if re.match(r"\s*\d+\s", line) else _BULLET.sub("", line)
     words = [word for word in _SPLIT.split(bare.strip()) if word]
     values = [number(word) for word in words]

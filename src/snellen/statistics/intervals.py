@@ -6,7 +6,8 @@ clusters they are too narrow, near 0 and 1 lopsided, and where all is right they
 
 * A share between 0 and 1 gets Wilson's interval for the effective number of trials n = p (1 - p) / s^2, with
   Student's t of m - 1 degrees of freedom in place of the normal quantile (as Korn and Graubard do with Clopper and
-  Pearson's: Survey Methodology 24, 1998). It contains the value, stays within 0..1, and is skewed as it must be.
+  Pearson's: Survey Methodology 24, 1998). It is centred on p less the bootstrap's bias (AP and macro-F1 shift when
+  resampled), contains the value, stays within 0..1, and is skewed as it must be.
 * A share that did not vary at all, because all is right or all is wrong, gets the same interval with n = the number
   of clusters on which it is defined: ten scenes, all right, are no proof of perfection.
 * An open-ended metric (mean error, length) gets the percentiles of the draws, at levels widened for few clusters
@@ -125,11 +126,16 @@ def _interval(
     if value is None or not error > 1e-12:
         return None
     t = student_quantile((1 + level) / 2, clusters - 1)
+    defined = drawn[np.isfinite(drawn)]
     if not is_open_ended(name) and 0 <= value <= 1:
-        trials = max(value * (1 - value), 0.0) / error**2
-        return (*score_interval(value, max(trials, 1e-9), t), "bootstrap-wilson") if trials else None
+        centre = min(max(2 * value - float(defined.mean()), 0.0), 1.0)
+        trials = max(centre * (1 - centre), 0.0) / error**2
+        if trials == 0:
+            return None
+        low, high = score_interval(centre, trials, t)
+        return min(low, value), max(high, value), "bootstrap-wilson"
     tail = normal_tail(t * math.sqrt(clusters / (clusters - 1)))
-    low, high = np.quantile(drawn[np.isfinite(drawn)], [tail, 1 - tail])
+    low, high = np.quantile(defined, [tail, 1 - tail])
     return min(float(low), value), max(float(high), value), "bootstrap-percentile"
 
 

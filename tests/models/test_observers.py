@@ -63,6 +63,7 @@ SCENE = drawn(("circle", "red", LEFT), ("square", "blue", RIGHT), ("triangle", "
         ("What is the closest object to the circle?", ("triangle", "square"), "square"),
         ("How many blue squares are there?", ("0", "1", "2"), "1"),
         ("How many green circles are there?", ("0", "1", "2"), "0"),
+        ("What is the object?", ("small red circle", "blue square"), "blue square"),
         ("Is it nice?", ("yes", "no"), "I was not made to answer this."),
     ],
 )  # fmt: skip

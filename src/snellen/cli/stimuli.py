@@ -110,6 +110,74 @@ def check(
         typer.echo("pictures: " + ", ".join(f"{n:,} {what}" for what, n in found["pictures"].items()))
 
 
+@app.command()
+def crops(
+    data: Annotated[str, typer.Argument(help="A data set with boxes.", show_default=False)],
+    model: Annotated[str, typer.Option("--model", "-m", help="The scorer: provider/name.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the gallery.", show_default=False)],
+    model_option: Annotated[
+        list[str] | None, typer.Option("-M", help="An option of the model, key=value.", show_default=False)
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="The part of the data set.", show_default=False)] = None,
+    models: Annotated[Path, typer.Option(help="The YAML file in which @names stand.")] = Path("models.yaml"),
+    min_side: Annotated[int, typer.Option(help="Smaller boxes are left out, px.", min=1)] = 32,
+    categories: Annotated[int, typer.Option(help="How many of the best categories to show.", min=1)] = 10,
+    best: Annotated[int, typer.Option(help="How many crops of each to show.", min=1)] = 10,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json_: AsJson = False,
+) -> None:
+    """Ranks every box crop of a data set by a scorer, and shows the best of the best categories to pick from.
+
+    The answers are a run in OUT/run; the same command again goes on where it was stopped.
+
+    Examples:
+
+      snellen stimuli crops coco/ -m clip/openai/clip-vit-large-patch14-336 -o gallery
+
+      snellen stimuli pick gallery giraffe=3 zebra=1 elephant=2 --to images
+
+      snellen run civet/single-object-image -T images=images -m @mine -o runs/animals
+    """
+    from snellen.cli.run import carry_out
+    from snellen.evals.crops import write_gallery
+    from snellen.evals.tasks import open_task
+    from snellen.models.named import resolve
+    from snellen.models.table import build
+    from snellen.runs.loop import Choices
+
+    task = open_task({"task": "crops", "data": data, "split": split, "min_side": min_side})
+    spec = resolve(model, model_option or [], file=models)
+    run = carry_out(task, build(spec, task=task), Choices(), str(out / "run"), quiet=quiet)
+    found = write_gallery(run, out, categories=categories, best=best)
+    if json_:
+        typer.echo(json.dumps([{"category": e.category, "n": e.n, "accuracy": e.accuracy} for e in found]))
+        return
+    for each in found:
+        typer.echo(f"{each.category:24}{each.n:6,} crops  {each.accuracy:6.1%} named right")
+    typer.echo(f"look at {out / 'index.html'} and pick:  snellen stimuli pick {out} CATEGORY=RANK ... --to images")
+
+
+@app.command()
+def pick(
+    gallery: Annotated[Path, typer.Argument(help="The folder that `crops` made.", show_default=False)],
+    choices: Annotated[list[str], typer.Argument(help="category=rank ...", show_default=False)],
+    to: Annotated[Path, typer.Option(help="The folder of image objects.")] = Path("images"),
+) -> None:
+    """Takes the crops that a person chose as image objects.
+
+    Example:  snellen stimuli pick gallery giraffe=3 zebra=1 elephant=2 --to images
+    """
+    from snellen.evals.crops import pick as take
+
+    chosen: dict[str, int] = {}
+    for category, rank in (assignment(choice) for choice in choices):
+        if isinstance(rank, bool) or not isinstance(rank, int):
+            raise SpecError(f"a choice is written category=rank, got {category}={rank}")
+        chosen[category] = rank
+    for path in take(gallery, chosen, to):
+        typer.echo(str(path))
+
+
 def _show(kind: str, facts: Mapping[str, Any]) -> None:
     constant = facts["constant_answer"]
     typer.echo(f"{kind}: {facts['n']:,} questions, {facts['options']} options")

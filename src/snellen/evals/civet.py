@@ -63,7 +63,9 @@ def exam(
         return vote([read_one(sample, exchange.prompt.labels, exchange.reply, reader) for exchange in exchanges])
 
     def balance(ids: frozenset[str] | None) -> Mapping[str, Json]:
-        return certificate(sample for sample in samples if ids is None or sample.id in ids)
+        found = certificate(sample for sample in samples if ids is None or sample.id in ids)
+        facts = dict(samples.exam.facts) if isinstance(samples, Arranged) else {}
+        return found | ({"exam": facts} if facts else {})
 
     def target(sample: Sample[Choice], _: Prompt) -> Reply:
         return Reply(sample.truth.target)

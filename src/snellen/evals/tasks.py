@@ -16,6 +16,7 @@ from snellen.core.stages import AnyTask
 TASKS: dict[str, tuple[str, str]] = {
     "civet": ("civet", "exams on controlled stimuli: civet/single-object, civet/relative-position, ..."),
     "detect": ("detection", "detection on pictures with boxes: detect, with data=FOLDER"),
+    "crops": ("crops", "which category each box of a data set shows: crops, with data=FOLDER"),
     "answers": ("answers", "published answers to closed questions, from a results file"),
     "ratings": ("ratings", "what people answered, from a CSV of ratings"),
 }

@@ -189,6 +189,15 @@ def _closest(things: Sequence[Thing], text: str, labels: Sequence[str]) -> str:
     return labels[far.index(min(far))]
 
 
+def _name(things: Sequence[Thing], text: str, labels: Sequence[str]) -> str:
+    """The first label whose colour and shape words the largest thing fits."""
+    colours = sorted(set(COLOURS) - {"gray"})
+    fitting = [label for label in labels if _fits(things[0], label.casefold(), colours)]
+    if not fitting:
+        raise CannotTellError
+    return fitting[0]
+
+
 def _count(things: Sequence[Thing], text: str, labels: Sequence[str]) -> str:
     asked = text.partition("choose from")[0]
     colours = sorted(set(COLOURS) - {"gray"})
@@ -210,6 +219,7 @@ _QUESTIONS: tuple[
     (lambda labels, _: labels <= frozenset(COLOURS), _colour),
     (lambda labels, _: labels <= _SHEENS, _sheen),
     (lambda labels, _: _is_count(labels), _count),
+    (lambda labels, _: all(_mentioned(label.casefold(), SHAPES) for label in labels), _name),
 )
 """Which question it is, told by the options (and a word), and who answers it. The order is the order of trying."""
 

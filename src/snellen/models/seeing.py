@@ -173,7 +173,7 @@ def _thing(part: tuple[slice, slice, NDArray[np.bool_]], values: Float, far: Flo
     full = 255.0 if min(mask.shape) < 3 else float(np.quantile(near[inside], 0.75 if small else 0.3))
     cover = np.clip(near / max(full, 1e-9), 0, 1) if small else inside.astype(np.float64)
     errors, box = fit(cover, SHAPES)
-    x1, y1, x2, y2 = box
+    x1, y1, x2, y2 = box if small else _extent(inside)
     left, top = cols.start, rows.start
     seen = values[rows, cols][inside]
     colour, gloss, pale = _look_of(seen, near[inside])
@@ -181,6 +181,11 @@ def _thing(part: tuple[slice, slice, NDArray[np.bool_]], values: Float, far: Flo
         ((left + x1) / width, (top + y1) / height, (left + x2) / width, (top + y2) / height),
         errors, colour, gloss, pale, float(cover.sum()) / (width * height),
     )  # fmt: skip
+
+
+def _extent(mask: NDArray[np.bool_]) -> tuple[float, float, float, float]:
+    rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return float(cols[0]), float(rows[0]), float(cols[-1] + 1), float(rows[-1] + 1)
 
 
 def _grown(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

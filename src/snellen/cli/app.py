@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "parse": ("parse", "What one reply means: its boxes and points, read on standard input."),
     "list": ("list", "The names that options take: notations, formats, exams, models, ..."),
     "suite": ("suite", "Several exams of one protocol, one run each: paper, ablation."),
+    "submission": ("submission", "The zip of the Roboflow100-VL challenge: write and check."),
     "version": ("version", "The versions of Snellen and of what its numbers rest on."),
 }
 """Verb -> (module in `snellen.cli` that holds a Typer named `app`, one line of help)."""

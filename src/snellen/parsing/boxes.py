@@ -23,7 +23,7 @@ from snellen.parsing.formats.table import FORMATS, Format
 from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.notations import NOTATIONS, Notation, named
 from snellen.parsing.placing import Placed, place
-from snellen.parsing.wrapping import boxed_answer, final_part, is_refusal, without_chat_tokens
+from snellen.parsing.wrapping import final_part, grounded_answer, is_refusal, without_chat_tokens
 from snellen.parsing.writing import Line
 
 __all__ = ["NOTATIONS", "Grounded", "read_boxes", "read_items", "read_points", "read_reply", "strict", "write_boxes"]
@@ -101,7 +101,7 @@ def read_reply(
     answer, finished = final_part(without_chat_tokens(text))
     if not finished:
         return _both(Reading(None, "truncated", "truncated", "the reasoning never ends"))
-    answer = boxed_answer(answer)
+    answer = grounded_answer(answer)
     context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
     form, scan = _scan(answer, known, format, context)
     if form is None or not scan:
@@ -126,7 +126,7 @@ def read_items(
     known = named(notation)
     answer, _ = final_part(without_chat_tokens(text))
     context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
-    return tuple(_scan(boxed_answer(answer), known, format, context)[1].items)
+    return tuple(_scan(grounded_answer(answer), known, format, context)[1].items)
 
 
 def strict(reading: Reading[Detections]) -> Reading[Detections]:

@@ -75,9 +75,10 @@ class Ratings:
         number of the rating among those of its sample; `served_by` names the rater.
         """
         number = {rater: i for i, rater in enumerate(self.raters)}
+        complete = self.complete
         seen: Counter[str] = Counter()
         for rating in self.ratings:
-            draw = number[rating.rater] if self.complete else seen[rating.sample]
+            draw = number[rating.rater] if complete else seen[rating.sample]
             seen[rating.sample] += 1
             yield Key(rating.sample, "", draw), Reply(rating.answer, served_by=rating.rater)
 

@@ -13,7 +13,6 @@ by their design effect on the threshold's score, as Rao and Scott scale chi-squa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -112,12 +111,11 @@ def fit_by(
     if not len(group) == len(x) == len(flags) == len(names):
         raise ShapeError(f"groups, sizes, right and clusters must have one length, got {len(group)}, {len(x)}, "
                          f"{len(flags)}, {len(names)}")  # fmt: skip
-    found: Mapping[str, Psychometric] = {
+    return {
         str(name): fit(x[here], flags[here], chance=chance, clusters=names[here], lapse=lapse, level=level)
         for name in np.unique(group)
         for here in [group == name]
     }
-    return dict(found)
 
 
 class _Point(NamedTuple):

@@ -119,7 +119,7 @@ def reading_of(
         size = sample.pictures[-1].upright_size()
         reading = read_boxes(
             reply.text, notation=notation, size=size, input_size=seen or size, classes=prompt.labels,
-            tokens=(reply.tokens or ()) if sure else (),
+            finish=reply.finish, tokens=(reply.tokens or ()) if sure else (),
         )  # fmt: skip
     return _labelled(reading, prompt.labels[0]) if calls == "single" else reading
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from snellen.core.tables import Table
+from snellen.report import acuity, findings
 from snellen.report import answer_figures as figures
 from snellen.report import answer_tables as tables
-from snellen.report import findings
 from snellen.report.blocks import Block, Row, Section, Text
 from snellen.report.cells import cells, has_cells
 from snellen.report.comparisons import ablation, varied
@@ -26,18 +26,30 @@ CENSUS = (
 
 def sections(views: Sequence[View]) -> list[Section]:
     """All sections that these runs of closed questions have something for."""
-    makers = (accuracy, findings.section, classes, field, responses, confusions, order, style, strata, ablations)
+    makers = (
+        accuracy,
+        acuity.section,
+        findings.section,
+        classes,
+        field,
+        responses,
+        confusions,
+        order,
+        style,
+        strata,
+        ablations,
+    )
     made = (make(views) for make in makers)
     return [section for section in made if section.blocks]
 
 
 def accuracy(views: Sequence[View]) -> Section:
     """Accuracy by question beside the baselines (Tables 2, 3, 5), and by the number asked for."""
-    blocks: list[Block] = [Row((figures.accuracy_dots(views),), 420), tables.by_question(views)]
+    blocks: list[Block] = [Row((figures.accuracy_dots(views),)), tables.by_question(views)]
     if len(tables.questions_of(views)) > 1:
         blocks.append(tables.by_question(views, metric="macro_f1", title="Macro-F1 by question, %"))
     numeric = [q for q in tables.questions_of(views) if _numeric(tables.labels_of(views, q))]
-    blocks += [Row((figures.accuracy_curve(views, question),), 420) for question in numeric]
+    blocks += [Row((figures.accuracy_curve(views, question),)) for question in numeric]
     if all(view.run.manifest.selection.everything for view in views):
         blocks.append(Text(CENSUS, "note"))
     return Section("accuracy", "How much is answered right", tuple(blocks))
@@ -85,7 +97,7 @@ def responses(views: Sequence[View]) -> Section:
         )  # fmt: skip
         key = ", ".join(f"{short[label]} {label}" for label in labels)
         note = f"{key}; · outside the options, = a tie."
-        blocks += [Text(_name(question), "heading"), Row(maps, 280), Text(note, "note")]
+        blocks += [Text(_name(question), "heading"), Row(maps), Text(note, "note")]
     lead = (
         "The commonest answer in each cell. Colours fade towards white as fewer answers agree; "
         "dashed lines stand between the true sections."
@@ -109,9 +121,9 @@ def beside(views: Sequence[View], made: Mapping[str, Sequence[Figure]]) -> tuple
     if not made:
         return ()
     if len(views) == 1:
-        return (Row(tuple(figure for some in made.values() for figure in some), 300),)
+        return (Row(tuple(figure for some in made.values() for figure in some)),)
     return tuple(
-        block for question, some in made.items() for block in (Text(_name(question), "heading"), Row(tuple(some), 300))
+        block for question, some in made.items() for block in (Text(_name(question), "heading"), Row(tuple(some)))
     )
 
 
@@ -120,7 +132,7 @@ def order(views: Sequence[View]) -> Section:
     known = [q for q in tables.questions_of(views) if any(figures.knows_options(view, q) for view in views)]
     maps = tuple(figures.place_lines(views, question) for question in known)
     lead = "A model that looks at the picture chooses each place as often as the right option stands there."
-    return Section("order", "The order of the options", (Row(maps, 300),) if maps else (), lead)
+    return Section("order", "The order of the options", (Row(maps),) if maps else (), lead)
 
 
 def style(views: Sequence[View]) -> Section:

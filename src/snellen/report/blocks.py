@@ -27,10 +27,9 @@ class Findings:
 
 @dataclass(frozen=True)
 class Row:
-    """Figures side by side as far as the page is wide. `width`: px that one of them wants."""
+    """Figures side by side as far as the page is wide."""
 
     figures: tuple[Figure, ...]
-    width: int = 300
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ FAMILIES: tuple[tuple[str, str, tuple[tuple[str, str, Kind], ...], str], ...] = 
     ("ap", "Average precision, %", (("ap", "AP", "percent"), ("ap50", "AP50", "percent"), ("ap75", "AP75", "percent"),
         ("ap_small", "AP small", "percent"), ("ap_medium", "AP medium", "percent"), ("ap_large", "AP large", "percent"),
         ("ar", "AR", "percent")),
-        "COCO's: mean over IoU .50 to .95 and classes. Detections without scores are all tied, and AP then rests on how ties "
+        "COCO's: mean over IoU .50 to .95 and classes. Detections without scores are all tied: AP rests on how ties "
         "are ranked: such runs are ranked by F1."),
     ("matching", "Precision and recall, %", (("precision", "Precision", "percent"), ("recall", "Recall", "percent"),
         ("f1", "F1", "percent"), ("f1_agnostic", "F1, any label", "percent"), ("recall75", "Recall at .75", "percent"),

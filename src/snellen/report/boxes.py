@@ -53,7 +53,7 @@ def precision(runs: Sequence[Boxes]) -> Section:
     """The metrics of whole runs, and precision-recall curves."""
     views = [run.view for run in runs]
     curves = figures.precision_recall(views)
-    blocks: list[Block] = [Row(tuple(curves), 380)] if curves else []
+    blocks: list[Block] = [Row(tuple(curves))] if curves else []
     return Section("precision", "Precision and recall", (*blocks, *tables.families(views)))
 
 
@@ -76,7 +76,7 @@ def errors(runs: Sequence[Boxes]) -> Section:
     note = "; ".join(f"{kind}: {words}" for kind, words in WORDS.items() if kind != "hit")
     note += ". Costs: points of F1 that mending all errors of the kind would add."
     grid = Grid("errors", "Kinds of error", tuple(columns), tuple(rows), note)
-    return Section("errors", "What goes wrong", (Row((figures.error_bars(_counts(runs)),), 420), grid))
+    return Section("errors", "What goes wrong", (Row((figures.error_bars(_counts(runs)),)), grid))
 
 
 def _counts(runs: Sequence[Boxes]) -> dict[str, Mapping[str, int]]:
@@ -88,7 +88,7 @@ def confusion(runs: Sequence[Boxes]) -> Section:
     maps = [figures.confusion_map(run.view, title=run.view.name) for run in runs]
     shown = tuple(figure for figure in maps if figure is not None)
     grids = [grid for grid in (tables.confusions(run.view) for run in runs) if grid.rows]
-    blocks: list[Block] = [Row(shown, 320)] if shown else []
+    blocks: list[Block] = [Row(shown)] if shown else []
     lead = (
         "Rows are the truth, columns the prediction that covers it (IoU .5, labels ignored); each row adds up to 100 %."
     )
@@ -108,7 +108,7 @@ def field(runs: Sequence[Boxes]) -> Section:
             for run, cells in found
         ]
         if maps:
-            blocks += [Text(title, "heading"), Row(tuple(maps), 280)]
+            blocks += [Text(title, "heading"), Row(tuple(maps))]
     lead = (
         "Instances by where the centre of their box lies, in 9 x 9 parts of the picture; parts without any are empty."
     )
@@ -141,4 +141,4 @@ def strata(runs: Sequence[Boxes]) -> Section:
             continue
         charts.append(figures.recall_lines(id, title, axis, found, names))
         blocks.append(tables.strata_grid(id, f"{title}, %", axis.capitalize(), found, names))
-    return Section("strata", "By size and crowding", (Row(tuple(charts), 380), *blocks) if charts else ())
+    return Section("strata", "By size and crowding", (Row(tuple(charts)), *blocks) if charts else ())

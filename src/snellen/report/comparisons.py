@@ -118,7 +118,7 @@ def pairs_grid(id: str, found: Sequence[Pair], metric: str) -> Grid:
         Column("Difference, points", "points"),
         Column("p", "p"),
         Column("p (Holm)", "p"),
-        Column("Could show", "points"),
+        Column("Detectable", "points"),
         Column("Verdict"),
     )
     rows = tuple(
@@ -128,7 +128,7 @@ def pairs_grid(id: str, found: Sequence[Pair], metric: str) -> Grid:
     note = (
         "Paired on the same samples: what both get right or wrong cancels out. Brackets: 95 % intervals. "
         f"Holm's correction is over the comparisons of this table ({len(found)}). "
-        "Could show: the smallest true difference that these samples would show four times in five."
+        "Detectable: the smallest true difference that these samples would show four times in five."
     )
     return Grid(id, f"Paired differences in {METRICS[metric]}", columns, rows, note)
 
@@ -158,8 +158,8 @@ def ablation(views: Sequence[View], option: str, a: object, b: object, *, questi
         rows.append(tuple(cells))
     if not rows:
         return None
-    columns = (Column("Run"), *(Column(f"{question}, points", "points") for question in questions))
-    title = f"Accuracy: {option.replace('_', ' ')} {_value(a)} minus {_value(b)}"
+    columns = (Column("Run"), *(Column(question.capitalize() or "All", "points") for question in questions))
+    title = f"Accuracy, points: {option.replace('_', ' ')} {_value(a)} minus {_value(b)}"
     note = "Paired differences on the same scenes, with 95 % intervals; the run named is the first of its pair."
     return Grid(f"ablation-{option}-{a}-{b}".replace("_", "-").lower(), title, columns, tuple(rows), note)
 

@@ -39,7 +39,7 @@ def decision_section(bench: Bench, outcome: Outcome) -> Section:
         blocks.append(table(decision))
         figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
         if figures:
-            blocks.append(Figures(tuple(figures), 420))
+            blocks.append(Figures(tuple(figures)))
     if len(outcome.decisions) > 1:
         blocks.append(by_data(outcome))
     if outcome.variance:

@@ -89,7 +89,7 @@ def figure(id: str, chart: Any, *, title: str, alt: str, note: str = "") -> Figu
             titleFontWeight="normal",
             labelLimit=180,
         ),
-        legend=alt_.LegendConfig(labelColor=INK, titleColor=INK, labelFontSize=11, titleFontSize=11),
+        legend=alt_.LegendConfig(labelColor=INK, titleColor=INK, labelFontSize=11, titleFontSize=11, labelLimit=300),
         header=alt_.HeaderConfig(labelColor=INK, titleColor=INK),
         title=alt_.TitleConfig(color=INK, fontSize=13, anchor="start"),
         text=alt_.MarkConfig(color=INK),

@@ -17,6 +17,9 @@ from snellen.evals.comparison import Scored
 from snellen.evals.results import Results
 from snellen.runs.store import Run
 
+QUESTIONS = ("category", "shape", "color", "sheen", "position")
+"""The order of the paper's tables."""
+
 NAMED = 32
 """An option whose value is longer as JSON (a path, a hash) is no part of a run's name."""
 
@@ -64,8 +67,9 @@ class View:
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
-        """The kinds of question, in order of appearance."""
-        return tuple(dict.fromkeys(self.outcomes["question"].tolist())) if "question" in self.outcomes else ()
+        """The kinds of question: the paper's in its order, then others in order of appearance."""
+        found = dict.fromkeys(self.outcomes["question"].tolist()) if "question" in self.outcomes else {}
+        return tuple(sorted(found, key=lambda name: QUESTIONS.index(name) if name in QUESTIONS else len(QUESTIONS)))
 
     def asked(self, question: str) -> Table:
         """The outcomes of one kind of question."""

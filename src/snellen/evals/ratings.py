@@ -6,15 +6,20 @@ A person is a model whose replies are a file; a rater is a draw. PROTOCOLS secti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from snellen.core.errors import DataError, SpecError
 from snellen.core.specs import Json
 from snellen.core.stages import AnyTask, Choice, Exchange, Key, Prompt, Reading, Reply, Sample, Task, Turn
+from snellen.core.tables import Tables
 from snellen.datasets.ratings import Ratings, read_ratings
 from snellen.parsing.choice import read_choice
-from snellen.scoring.choice import tabulate
+from snellen.scoring.choice import is_other, tabulate
+from snellen.statistics.agreement import agreement, counted
 
 
 def task(
@@ -26,12 +31,33 @@ def task(
     spec: dict[str, Json] = {"task": "ratings", "file": file}
     if exam is None:
         samples = read_ratings(Path(file)).truths()
-        return Task(spec, samples, _prompts, _read, tabulate)
+        return Task(spec, samples, _prompts, _read, lambda pairs: with_agreement(tabulate(pairs)))
     base = _exam(exam, exam_options or {})
     rated = set(read_ratings(Path(file), known={sample.id for sample in base.samples}).samples)
     chosen = [sample for sample in base.samples if sample.id in rated]
     spec |= {"exam": exam, "exam_options": dict(exam_options or {})}
-    return Task(spec, chosen, base.prompts, base.read, base.tabulate)
+    return Task(spec, chosen, base.prompts, base.read, lambda pairs: with_agreement(base.tabulate(pairs)))
+
+
+def with_agreement(tables: Tables) -> Tables:
+    """`tables` with the raters' agreement among its facts: question -> method, value, low, high (over samples), items,
+    ratings, unread (answers that name no option: they take no part), ties (samples without a majority), reason.
+    """
+    found: dict[str, dict[str, Json]] = {}
+    for question in dict.fromkeys(tables.outcomes["question"].tolist()):
+        part = tables.outcomes.take(tables.outcomes["question"] == question)
+        read = part.take(~is_other(part))
+        pairs = list(zip(read["sample"].tolist(), read["answer"].tolist(), strict=True))
+        counts, items, _ = counted(pairs)
+        together = agreement(counts, rng=np.random.default_rng(0))
+        given = together.estimate
+        votes = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) if len(items) else np.zeros(0)
+        found[question] = {
+            "method": together.method, "value": given.value, "low": given.low, "high": given.high,
+            "items": together.items, "ratings": together.ratings, "unread": len(part) - len(read),
+            "ties": int((votes > 1).sum()), "reason": together.reason,
+        }  # fmt: skip
+    return replace(tables, facts={**tables.facts, "agreement": found})
 
 
 def imported(

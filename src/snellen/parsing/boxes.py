@@ -35,6 +35,11 @@ _NONE = re.compile(
     r"|^\W*(?:no objects?|no detections?|empty)\W*$",
     re.IGNORECASE,
 )
+_NOT_ANY = re.compile(
+    r"\b(?:do not|don'?t|did not|didn'?t|can ?not|can'?t|could not|couldn'?t) (?:see|find|detect|identify|locate|spot) any\b"
+    r"(?! (?:image|picture|photo))",
+    re.IGNORECASE,
+)
 _LONGEST_WORDS = 300
 
 
@@ -204,13 +209,21 @@ def _wordless(text: str, known: Notation, name: str, finish: Finish | None) -> R
         if silent and finish != "length":
             return Reading(Detections.empty())
         return Reading(None, "malformed", "intact", "the reply is empty")
-    if known.says_none and len(text) <= _LONGEST_WORDS and _NONE.search(text) and not is_refusal(text):
+    if known.says_none and len(text) <= _LONGEST_WORDS and _says_none(text):
         return Reading(Detections.empty(), "ok", "repaired", "says in words that there is nothing")
     if finish == "refused" or is_refusal(text):
         return Reading(None, "refused", "intact", "the reply refuses")
     if finish == "length":
         return Reading(None, "truncated", "truncated", "the reply ends before any box")
     return Reading(None, "malformed", "intact", "no list of boxes in the reply")
+
+
+def _says_none(text: str) -> bool:
+    """Whether the reply says in words that there is nothing: "There are none", "I don't see any cars"."""
+    plain = text.replace("\u2019", "'")
+    if _NOT_ANY.search(plain):
+        return "sorry" not in plain.lower()
+    return _NONE.search(plain) is not None and not is_refusal(plain)
 
 
 def _judged(scan: Scan, placed: Placed, known: Notation) -> Grounded:

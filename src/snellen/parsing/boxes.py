@@ -36,8 +36,8 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _NOT_ANY = re.compile(
-    r"\b(?:do not|don'?t|did not|didn'?t|can ?not|can'?t|could not|couldn'?t) (?:see|find|detect|identify|locate|spot) any\b"
-    r"(?! (?:image|picture|photo))",
+    r"\b(?:do not|don'?t|did not|didn'?t|can ?not|can'?t|could not|couldn'?t) (?:see|find|detect|identify|locate|spot)"
+    r" any\b(?! (?:image|picture|photo))",
     re.IGNORECASE,
 )
 _LONGEST_WORDS = 300

@@ -180,3 +180,17 @@ def published(results):
                 options = re.search(r"\[(.*)\]", answer["input"])
                 truth = Choice(str(answer["target"]), tuple(options[1].split(", ")) if options else (), question)
                 yield Sample(f"{stimulus}/{entity}/{question}", truth), Reading(str(answer["pred"]))
+
+
+@given(answers, st.data())
+def test_two_parts_pool_to_the_whole(rows, data):
+    split = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))))
+    found = measure(tables_of(rows))
+    parts = np.stack([split, ~split, np.ones(len(rows), bool)]).astype(float)
+    one, two, whole = parts @ found.columns
+    np.testing.assert_array_equal(one + two, whole)
+    each = found(parts)
+    for name, (_, below) in found.ratios.items():
+        sizes = parts @ below
+        pooled = np.nansum(each[name][:2] * sizes[:2]) / sizes[2] if sizes[2] else math.nan
+        np.testing.assert_allclose(each[name][2], pooled, atol=1e-12, err_msg=name)

@@ -115,7 +115,7 @@ def check(text: str, notation: str, form: str) -> str:
     if boxes.value is not None and len(boxes.value):
         assert np.isfinite(boxes.value.boxes).all()
         sides = boxes.value.boxes[:, 2:] - boxes.value.boxes[:, :2]
-        assert (sides >= 0).all() if NOTATIONS[notation].clip else (sides > 0).all()
+        assert (sides > 0).all()
     count = sum(0 if value is None else len(value) for value in (boxes.value, points.value))
     if count:
         items = [i for i in read_items(text, notation=notation, format=form) if i.numbers is not None]

@@ -222,6 +222,47 @@ def test_points_and_boxes_of_one_reply_are_told_apart() -> None:
     np.testing.assert_allclose(both.points.value.points, [[10, 10]])
 
 
+def test_geminis_older_keys_count_in_0_to_1_and_the_box_key_goes_first() -> None:
+    old = '{"x_min": 0.1, "y_min": 0.2, "x_max": 0.3, "y_max": 0.4'
+    for text, box in (
+        (f'[{old}, "label": "a"}}]', [100, 100, 300, 200]),
+        (f'[{old}, "box_2d": [0, 0, 1000, 1000], "label": "a"}}]', [0, 0, 1000, 500]),
+    ):
+        value = read_boxes(text, notation="gemini", size=SIZE).value
+        assert value is not None
+        np.testing.assert_allclose(value.boxes, [box])
+
+
+def test_boxes_over_the_edge_are_clipped_where_the_familys_readers_clip() -> None:
+    text = '[{"bbox": [-100, 0, 1100, 400], "label": "a"}]'
+    for notation, box in (("gpt", [0, 0, 1000, 400]), ("pixels", [-100, 0, 1100, 400])):
+        value = read_boxes(text, notation=notation, size=SIZE, input_size=SIZE).value
+        assert value is not None
+        np.testing.assert_allclose(value.boxes, [box])
+    away = read_boxes('[{"bbox": [1100, 0, 1200, 400], "label": "a"}]', notation="gpt", size=SIZE, input_size=SIZE)
+    assert away.value is not None
+    assert (len(away.value), away.unread) == (0, 1)
+
+
+def test_florences_tasks_are_read_from_their_dictionaries() -> None:
+    for text, labels, boxes in (
+        ("{'<OD>': {'bboxes': [], 'labels': []}}", (), np.zeros((0, 4))),
+        ("{'<REGION_PROPOSAL>': {'bboxes': [[4, 4, 6, 6]], 'labels': ['']}}", ("",), [[4, 4, 6, 6]]),
+        ("{'<OCR_WITH_REGION>': {'quad_boxes': [[2, 2, 6, 4, 5, 6, 1, 5]], 'labels': ['x']}}", ("x",), [[1, 2, 6, 6]]),
+        ("{'<R>': {'polygons': [[[1, 1, 2, 1, 2, 2, 1, 2]]], 'labels': ['']}}", ("",), [[1, 1, 2, 2]]),
+        ("{'<V>': {'bboxes': [[4, 4, 6, 6]], 'bboxes_labels': ['cat'], 'polygon': []}}", ("cat",), [[4, 4, 6, 6]]),
+        (
+            '{"<REGION_TO_CATEGORY>": "a car<loc_300><loc_400><loc_500><loc_600>"}',
+            ("a car",),
+            [[300.5, 200.25, 500.5, 300.25]],
+        ),
+    ):
+        value = read_boxes(text, notation="florence-2", size=SIZE).value
+        assert value is not None, text
+        assert value.labels == labels
+        np.testing.assert_allclose(value.boxes, boxes)
+
+
 def test_gemini_points_are_y_first() -> None:
     value = read_points('[{"point": [100, 900], "label": "a"}]', notation="gemini-points", size=SIZE).value
     assert value is not None

@@ -282,7 +282,8 @@ def _numbers(
     rows = means.encode(detections.boxes, size=size, input_size=input_size)
     if means.order in {"xywh", "cxcywh"}:
         return [_row(row, steps, sized=True) for row in rows.tolist()]
-    return [_spread(row, steps) for row in rows.tolist()]
+    edge = means.encode([[0, 0, *size]], size=size, input_size=input_size)[0, 2:].tolist()
+    return [_spread(row, steps, edge) for row in rows.tolist()]
 
 
 class _Steps(NamedTuple):
@@ -314,14 +315,17 @@ def _row(row: Sequence[float], rounded: _Steps, *, sized: bool = False) -> tuple
     return tuple(numbers)
 
 
-def _spread(row: Sequence[float], rounded: _Steps) -> tuple[int | float, ...]:
-    """Low and high of each axis, rounded, one step apart where rounding would take the side's length."""
+def _spread(row: Sequence[float], rounded: _Steps, edge: Sequence[float]) -> tuple[int | float, ...]:
+    """Low and high of each axis, rounded, one step apart where rounding would take the side's length.
+
+    `edge` is the picture's own end on each axis: a step goes inwards there.
+    """
     low, high = [rounded(x) for x in row[:2]], [rounded(x) for x in row[2:]]
     for axis in (0, 1):
         if high[axis] <= low[axis]:
-            high[axis] = rounded(low[axis] + rounded.step)
-            if high[axis] <= low[axis]:
-                low[axis] = rounded(low[axis] - rounded.step)
+            up = rounded(low[axis] + rounded.step)
+            inwards = up <= low[axis] or up > max(edge[axis], high[axis])
+            low[axis], high[axis] = (rounded(low[axis] - rounded.step), low[axis]) if inwards else (low[axis], up)
     return (*low, *high)
 
 

@@ -185,25 +185,39 @@ def _keyed(value: Group, label: str | None, found: Entries) -> bool:
 
 
 def _boxes(record: Record, template: Item) -> tuple[set[str], list[Item], bool]:
-    """The box fields of a record: keys used, items, and whether it has any."""
+    """The box fields of a record: keys used, items, and whether it has any. A box key goes before coordinates."""
+    for names in ([n for n in record if n in _BOXES], [n for n in record if _is_loose(n)]):
+        for name in names:
+            items = _field(name, record[name][1], template)
+            if items is not None:
+                return {name}, items, True
+        spelled = _coordinates(record, template)
+        if spelled is not None:
+            return *spelled, True
+    return _points(record, template)
+
+
+def _field(name: str, value: Value, template: Item) -> list[Item] | None:
+    """The items of a box field; None where it is none: words under a loose key, or a list of entries."""
+    made = template._replace(order=_order_named(name))
+    if name not in _BOXES and not isinstance(value, Group):
+        return None
+    if isinstance(value, Group) and _holds_objects(value):
+        return _coordinates_inside(value, made)
+    pair = numbers_of(value) if isinstance(value, Group) and name in LOOSE_BOX_KEYS else None
+    if pair is not None and len(pair) == 2:  # "coordinate": [x, y]
+        return [template._replace(numbers=pair, point=True)]
+    return boxes_of(value, made, polygon=name in POLYGON_KEYS)
+
+
+def _coordinates(record: Record, template: Item) -> tuple[set[str], list[Item]] | None:
+    """A box whose coordinates have a key each, which name their order."""
     for order, names in COORDINATES if len(record.keys() & _COORDINATE_KEYS) > 3 else ():
         if all(name in record for name in names):
             numbers = tuple(numeric(record[name][1]) for name in names)
             whole = None if None in numbers else tuple(x for x in numbers if x is not None)
-            return set(names), [template._replace(numbers=whole, order=order)], True
-    strong = [name for name in record if name in _BOXES]
-    for name in strong or [name for name in record if isinstance(record[name][1], Group) and _is_loose(name)]:
-        value = record[name][1]
-        made = template._replace(order=_order_named(name))
-        pair = numbers_of(value) if isinstance(value, Group) and name in LOOSE_BOX_KEYS else None
-        if pair is not None and len(pair) == 2:  # "coordinate": [x, y]
-            return {name}, [template._replace(numbers=pair, point=True)], True
-        if not (isinstance(value, Group) and _holds_objects(value)):
-            return {name}, boxes_of(value, made, polygon=name in POLYGON_KEYS), True
-        inner = _coordinates_inside(value, made)
-        if inner is not None:
-            return {name}, inner, True
-    return _points(record, template)
+            return set(names), [template._replace(numbers=whole, order=order, spelled=True)]
+    return None
 
 
 def is_box_key(word: str) -> bool:

@@ -14,7 +14,8 @@ class Item(NamedTuple):
     """One instance as written. A box has four numbers, a point two; None: there is a box but it cannot be read.
 
     `order` and `scale` stand where the form itself names them (`x_min`, percentages), else the notation's hold;
-    `corners`: two corner points, whatever the notation (its order of axes holds).
+    `corners`: two corner points, whatever the notation (its order of axes holds). `spelled`: each coordinate stands
+    under a key of its own.
     `nothing`: the item says that there is nothing (a null box, four zeros).
     """
 
@@ -24,6 +25,7 @@ class Item(NamedTuple):
     score: float | None = None
     order: Order | None = None
     corners: bool = False
+    spelled: bool = False
     scale: float | None = None
     nothing: bool = False
     notes: Mapping[str, object] = MappingProxyType({})

@@ -21,9 +21,10 @@ class Notation:
 
     formats: the forms that this family writes, the one that is written first; other common forms are read under the
     same numbers, forms with numbers of their own only where they are named here. scales: where a form counts
-    differently. key, label_key: of JSON that is written. rounding: `whole` numbers, `floor` (bins), or decimals;
-    limit: the largest number that the form has. unlabelled: entries without a label are readable. clip: boxes are
-    clipped to the picture, as the family's own readers do. says_none: "there are none" in words is an empty list.
+    differently. spelled: what coordinates under keys of their own (`x_min`) mean, where that differs. key, label_key:
+    of JSON that is written. rounding: `whole` numbers, `floor` (bins), or decimals; limit: the largest number that the
+    form has. unlabelled: entries without a label are readable. clip: boxes are clipped to the picture, as the family's
+    own readers do. says_none: "there are none" in words is an empty list.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Notation:
     formats: tuple[str, ...] = ("json",)
     points: bool = False
     scales: Mapping[str, BoxNotation] = field(default_factory=dict)
+    spelled: BoxNotation | None = None
     key: str = "bbox_2d"
     label_key: str = "label"
     rounding: Literal["whole", "floor"] | int = "whole"
@@ -69,7 +71,7 @@ NOTATIONS: Mapping[str, Notation] = MappingProxyType({
         Notation("qwen2.5-vl", "Qwen2.5-VL", _INPUT, ("json", "box-tokens")),
         Notation("qwen3-vl", "Qwen3-VL, Qwen3.5", _box(), ("json", "points-xml", "box-tokens"), clip=True),
         Notation("qwen3-vl-points", "Qwen3-VL, points", _box(), ("json", "points-xml"), points=True, key="point_2d"),
-        Notation("gemini", "Gemini, Gemma 4", _box("yxyx"), key="box_2d"),
+        Notation("gemini", "Gemini, Gemma 4; x_min keys: 0..1", _box("yxyx"), key="box_2d", spelled=_UNIT),
         Notation("gemini-points", "Gemini, points", _box("yxyx"), points=True, key="point"),
         Notation("paligemma", "PaliGemma 1 and 2", _box("yxyx", 1024), ("loc",), limit=1023),
         Notation(
@@ -87,13 +89,13 @@ NOTATIONS: Mapping[str, Notation] = MappingProxyType({
         Notation("molmo", "Molmo 1", _box(scale=100), ("points-xml",), points=True, rounding=1),
         Notation("molmo2", "Molmo 2", _box(), ("points-coords",), points=True),
         Notation("moondream", "Moondream 2 and 3", _UNIT, rounding=4, key="bbox", unlabelled=True),
-        Notation("lfm2-vl", "LFM2-VL", _UNIT, rounding=4, key="bbox", unlabelled=True),
+        Notation("lfm2-vl", "LFM2-VL", _UNIT, rounding=4, key="bbox", unlabelled=True, clip=True),
         Notation("llava", "LLaVA, Shikra: 0..1", _UNIT, ("brackets", "json"), rounding=4, unlabelled=True),
         Notation(
             "llava-square", "LLaVA 1.5 on the picture padded to a square", _box(scale=1, frame="square"),
             ("brackets", "json"), rounding=4, unlabelled=True,
         ),
-        Notation("gpt", "GPT and other servers: px of the picture as sent", _INPUT, key="bbox"),
+        Notation("gpt", "GPT, Claude: px of the picture as sent", _INPUT, key="bbox", clip=True),
         Notation("ui-tars", "UI-TARS and other GUI models", _INPUT, ("calls", "json"), points=True, key="point"),
         Notation("unit", "prompted: 0..1, x1 y1 x2 y2", _UNIT, rounding=4, key="bbox"),
         Notation("thousand", "prompted: 0..1000, x1 y1 x2 y2", _box(), key="bbox"),
@@ -115,7 +117,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({
     "minicpm": "minicpm-v", "minicpm-v-4.5": "minicpm-v", "minicpm-v-2.6": "minicpm-v", "seed-1.5-vl": "seed-vl",
     "molmo-1": "molmo", "moondream-2": "moondream", "moondream-3": "moondream", "lfm2": "lfm2-vl",
     "lfm2.5-vl": "lfm2-vl", "llava-1.5": "llava", "shikra": "llava", "openai": "gpt", "gpt-4o": "gpt", "gpt-5": "gpt",
-    "voc": "pixels", "pascal-voc": "pixels", "claude": "pixels", "xyxy-1000": "thousand", "xyxy-1": "unit",
+    "voc": "pixels", "pascal-voc": "pixels", "claude": "gpt", "xyxy-1000": "thousand", "xyxy-1": "unit",
     "xyxy-px": "pixels", "yxyx-1000": "gemini", "xywh-px": "coco",
 })  # fmt: skip
 """Other names of a notation."""

@@ -44,9 +44,10 @@ def place(scan: Scan, notation: Notation, form: str, *, size: Size, input_size: 
     readable = [item for item in wanted if item.numbers is not None and max(map(abs, item.numbers)) <= LARGEST]
     kept = [item for item in readable if item.label is not None or item.point or not scan.labelled]
     boxes = [item for item in kept if not item.point]
-    corners, good, swapped, off = _boxes(boxes, means, size=size, input_size=input_size)
+    corners, good, swapped, off = _boxes(boxes, means, notation, size=size, input_size=input_size)
     if notation.clip:
         corners = np.clip(corners, 0.0, np.tile(np.asarray(size, dtype=np.float64), 2))
+        good &= (corners[:, 2:] > corners[:, :2]).all(axis=1)
     points = [item for item in kept if item.point]
     places, inside = _points(points, means, size=size, input_size=input_size)
     chosen = [boxes[i] for i in np.flatnonzero(good)]
@@ -62,17 +63,19 @@ def place(scan: Scan, notation: Notation, form: str, *, size: Size, input_size: 
 
 
 def _boxes(
-    items: Sequence[Item], means: BoxNotation, *, size: Size, input_size: Size | None
+    items: Sequence[Item], means: BoxNotation, notation: Notation, *, size: Size, input_size: Size | None
 ) -> tuple[Float, Bool, Bool, Bool]:
     """Corners (n, 4) in px; which are good, which were swapped, which contradict the scale."""
     corners = np.zeros((len(items), 4))
-    for way in {_meaning(item, means) for item in items}:
-        rows = [i for i, item in enumerate(items) if _meaning(item, means) == way]
+    ways = [_meaning(item, notation.spelled if item.spelled and notation.spelled else means) for item in items]
+    off = np.zeros(len(items), dtype=np.bool_)
+    for way in set(ways):
+        rows = [i for i, other in enumerate(ways) if other == way]
+        off[rows] = _fractions([items[i] for i in rows], way)
         corners[rows] = way.decode([items[i].numbers or () for i in rows], size=size, input_size=input_size)
     sides = corners[:, 2:] - corners[:, :2]
     swapped = (sides < 0).all(axis=1)
     corners[swapped] = corners[swapped][:, [2, 3, 0, 1]]
-    off = _fractions(items, means)
     if means.scale is not None:
         off |= _beyond(corners, size)
     proper = np.asarray((sides > 0).all(axis=1) | swapped)

@@ -125,7 +125,7 @@ def _scan_of(text: str, chosen: Sequence[_Answer], context: Context) -> Scan:
         cut=any(answer.found.cut for answer in chosen) and ended,
         repaired=not all(_is_strict(text, answer.root) for answer in chosen),
         labelled=not context.unlabelled,
-        reason="no entry has a label" if boxed and not named and not all(item.point for item in items) else "",
+        reason="no entry has a label" if not named and any(i.numbers and not i.point for i in items) else "",
     )
 
 

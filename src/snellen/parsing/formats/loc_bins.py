@@ -16,6 +16,7 @@ from snellen.parsing.writing import Line, writable
 SIGNATURE = re.compile(r"<loc_\d")
 _RUN = re.compile(r"(?:<loc_\d{1,3}>)+")
 _BIN = re.compile(r"\d+")
+_AROUND = re.compile(r"^[\s{\"':,]+|[\s\"']+$")  # of a wrapping {"<TASK>": "..."} too
 _TASK = re.compile(r"<[A-Z_]+>|</?poly>")
 
 
@@ -24,7 +25,7 @@ def read(text: str, context: Context) -> Scan:
     items: list[Item] = []
     at, cut = 0, re.search(r"<(?:l(?:o(?:c(?:_\d*)?)?)?)?\s*$", text) is not None
     for run in _RUN.finditer(text):
-        label = _TASK.sub(" ", text[at : run.start()]).strip() or None
+        label = _AROUND.sub("", _TASK.sub(" ", text[at : run.start()])) or None
         at = run.end()
         bins = [float(b) + 0.5 for b in _BIN.findall(run[0])]
         whole = len(bins) - len(bins) % 4

@@ -14,6 +14,7 @@ from snellen.evals.measures import measure_of, split_classes
 from snellen.evals.results import Results, guard_of
 from snellen.evals.scores import score
 from snellen.runs.store import Run
+from snellen.scoring.tabulation import POINTERS
 from snellen.statistics.paired import Difference, difference, holm
 
 MUST_AGREE = {
@@ -121,8 +122,6 @@ def check_guard(
         for name, meaning in MUST_AGREE.items()
         if name not in ignore and name in {**one, **two} and one.get(name) != two.get(name)
     ]
-    if found is None and a.task.partition("/")[0] != b.task.partition("/")[0] and "truth" not in ignore:
-        reasons.insert(0, f"the kind of task ({a.task} against {b.task})")
     if reasons:
         hint = " To compare on the samples that both answered: --on common" if "samples" not in ignore else ""
         raise GuardError(f"these two must not be compared: they differ in {'; '.join(reasons)}.{hint}")
@@ -164,6 +163,6 @@ def select(tables: Tables, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Tables:
     columns = dict(table.take(kept).columns)
     columns["sample"] = new[columns["sample"]]
     for name in columns:
-        if name.startswith("partner"):
+        if name in POINTERS:
             columns[name] = moved[columns[name]]
     return Tables(outcomes, type(table)(columns), tables.classes, tables.facts)

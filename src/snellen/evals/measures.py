@@ -10,8 +10,10 @@ import numpy as np
 from snellen.core.estimates import Estimate, Float, Measure, Ratio, Ratios
 from snellen.core.specs import Json
 from snellen.core.tables import Table, Tables
+from snellen.evals.box_measures import ap_measure, facts_of, grounded, group_measures
 from snellen.evals.results import Results, guard_of
-from snellen.scoring import average_precision, choice, counting, grounding, hallucination
+from snellen.scoring import choice
+from snellen.scoring.tabulation import where
 from snellen.statistics.intervals import bootstrap, point
 
 GROUPED = 12
@@ -38,19 +40,11 @@ class Joined:
 def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
     """The measures of these tables: closed answers, or boxes.
 
-    options for boxes: max_dets (500), chair (class | overlap | match), failures (count | parsed-only).
+    options for boxes: max_dets (500), chair (class | overlap | match), failures (count | parsed-only | strict).
     """
     if tables.detections is None:
         return choice.measure(tables)
-    failures = options.get("failures", "count")
-    return Joined(
-        (
-            average_precision.measure(tables, max_dets=int(options.get("max_dets", 500))),
-            grounding.measure(tables, failures=failures),
-            counting.measure(tables, failures=failures),
-            hallucination.measure(tables, support=options.get("chair", "class"), failures=failures),
-        )
-    )
+    return Joined((ap_measure(tables, options), *grounded(tables, options)))
 
 
 class Narrowed:
@@ -78,26 +72,30 @@ def results_of(
     draws: int = 1000,
     seed: int = 0,
 ) -> Results:
-    """All metrics of `tables`, whole, per class and per attribute value, with intervals over clusters."""
+    """All metrics of `tables`, whole, per class and by groups, with intervals over clusters."""
 
-    def estimate(part: Tables) -> dict[str, Estimate]:
-        measure = measure_of(part, options)
+    def estimate(measure: Measure, part: Tables = tables) -> dict[str, Estimate]:
         if not intervals or not len(part.outcomes):
             return point(measure, len(part.outcomes))
-        clusters = part.outcomes["cluster"]
-        return bootstrap(measure, clusters, draws=draws, rng=np.random.default_rng(seed))
+        return bootstrap(measure, part.outcomes["cluster"], draws=draws, rng=np.random.default_rng(seed))
 
-    metrics, per_class = split_classes(estimate(tables), tables.classes)
+    boxes = tables.detections is not None
+    metrics, per_class = split_classes(estimate(measure_of(tables, options)), tables.classes)
     groups: dict[str, dict[str, dict[str, Estimate]]] = {}
-    if tables.detections is None:
-        for name in strata(tables.outcomes):
-            column = tables.outcomes[name]
-            groups[name.removeprefix("attr.")] = {
-                str(value): split_classes(estimate(_where(tables, column == value)), tables.classes)[0]
-                for value in np.unique(column).tolist()
-            }
-    compared = {name: value for name, value in options.items() if name in GUARDED}
+    for name in strata(tables.outcomes):
+        column = tables.outcomes[name]
+        found = {}
+        for value in np.unique(column).tolist():
+            part = where(tables, column == value)
+            inner = Joined(grounded(part, options)) if boxes else choice.measure(part)
+            found[str(value)] = split_classes(estimate(inner, part), part.classes)[0]
+        groups[name.removeprefix("attr.")] = found
     facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}
+    if boxes:
+        facts |= facts_of(tables, options)
+        for name, measures in group_measures(tables, options).items():
+            groups[name] = {value: split_classes(estimate(m), tables.classes)[0] for value, m in measures.items()}
+    compared = {name: value for name, value in options.items() if name in GUARDED}
     return Results(task, metrics, per_class, groups, options, facts, guard_of(tables, **compared))
 
 
@@ -132,9 +130,3 @@ def counts(outcomes: Table) -> dict[str, Any]:
         name: dict(zip(*(part.tolist() for part in np.unique(outcomes[name], return_counts=True)), strict=True))
         for name in ("status", "salvage")
     }
-
-
-def _where(tables: Tables, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Tables:
-    kept = tables.outcomes.take(mask)
-    classes = tuple(label for label in tables.classes if label in set(kept["target"].tolist()))
-    return Tables(kept, None, classes, tables.facts)

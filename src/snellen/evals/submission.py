@@ -1,8 +1,8 @@
 """The challenge submission of Roboflow100-VL: a zip of one pickle per data set (PROTOCOLS section 2).
 
 Each pickle is a list, a row per image: `{"image_id", "instances": [{image_id, category_id, bbox, score}]}`, bbox as
-x, y, w, h; category ids count from 0 after the dummy category is dropped. What is validated is read by a reader that builds
-nothing but plain values: a stranger's pickle cannot run anything.
+x, y, w, h; category ids count from 0 after the dummy category is dropped. What is validated is read by a reader that
+builds nothing but plain values: a stranger's pickle cannot run anything.
 """
 
 from __future__ import annotations

@@ -263,6 +263,19 @@ def test_florences_tasks_are_read_from_their_dictionaries() -> None:
         np.testing.assert_allclose(value.boxes, boxes)
 
 
+def test_molmos_frames_are_parted_by_semicolons_tabs_or_colons() -> None:
+    for coords in (
+        "1 1 100 200 2 300 400",
+        "1 1 100 200;2 1 300 400",
+        "0: 1 100 200; 1: 1 300 400",
+        "1\t1 100 200\t2 1 300 400",
+    ):
+        value = read_points(f'<points coords="{coords}">a boat</points>', notation="molmo2", size=SIZE).value
+        assert value is not None, coords
+        assert value.labels == ("a boat", "a boat")
+        np.testing.assert_allclose(value.points, [[100, 100], [300, 200]])
+
+
 def test_gemini_points_are_y_first() -> None:
     value = read_points('[{"point": [100, 900], "label": "a"}]', notation="gemini-points", size=SIZE).value
     assert value is not None

@@ -13,7 +13,7 @@ from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.scanner import number
 from snellen.parsing.writing import Line, writable
 
-SIGNATURE = re.compile(r"<points?\b")
+SIGNATURE = re.compile(r"<(?:points?|tracks)\b")
 _COORDS = re.compile(r"\bcoords\s*=\s*[\"']([^\"']*)([\"']|$)")
 _LABEL = re.compile(r"\b(?:label|alt)\s*=\s*\"([^\"]*)\"")
 _COMPACT = re.compile(r"[\s\d.,;+-]+")
@@ -52,8 +52,11 @@ def _tag(name: str, points: Sequence[tuple[float, ...]]) -> str:
 
 
 def _triples(text: str, *, closed: bool) -> Iterator[tuple[float, float] | None]:
-    """(id, x, y) triples after the frame's number; frames are parted by `;` or tab where there are several."""
-    frames = [part.split() for part in re.split(r"[;,]", text) if part.strip()]
+    """(id, x, y) triples after the frame's number; frames are parted by `;` or a tab, which may follow the number too."""
+    frames: list[list[str]] = []
+    for part in re.split(r"[;,\t]", text):
+        alone = bool(frames) and len(frames[-1]) == 1
+        frames[-1:] = [[*frames[-1], *part.split()]] if alone else [*frames[-1:], part.split()]
     if not closed and frames:
         frames[-1] = frames[-1][:-1]  # the text ends here: the last number may be cut
     for words in frames:

@@ -10,7 +10,7 @@ from snellen.parsing.scanner import number
 from snellen.parsing.writing import Line, writable
 
 SIGNATURE = re.compile(r"<points?\b[^<>]*\bx\d*\s*=")
-TAG = re.compile(r"<points?\b(?P<inside>[^<>]*)(?P<end>>|$|(?=<))(?P<text>[^<>]*)")
+TAG = re.compile(r"<(?:points?|tracks)\b(?P<inside>[^<>]*)(?P<end>>|$|(?=<))(?P<text>[^<>]*)")
 _ATTRIBUTE = re.compile(r"([A-Za-z]+)(\d*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
 

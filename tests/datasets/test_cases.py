@@ -224,6 +224,27 @@ def test_file_names_are_found_the_literal_one_first(shared: Path, cases: dict[st
     assert beside(gt).find("no such.jpg") is None
 
 
+OTHER_NAMES = {
+    ".hidden.jpg": ".hidden.jpg",
+    "a%23b_c.png": "a#b_c.png",
+    "file:///C:/data/images/sub%20dir/001.jpg": "sub dir/001.jpg",
+    "https://host/bucket/two.dots.v1.jpg?signature=a/b": "two.dots.v1.jpg",
+    "C:\\data\\sub dir\\001.jpg": "sub dir/001.jpg",
+    "Capture_de\u0301cran 1.jpg": "Capture_d\u00e9cran 1.jpg",
+    "100%2525%20real.png": "100%25 real.png",
+    "./two.dots.v1.jpg": "two.dots.v1.jpg",
+    "two.dots.jpg": None,
+}
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_more_file_names_of_the_kind(shared: Path, name: str) -> None:
+    folder = shared / "cases/files/names"
+    found = beside(folder / "gt.json").find(name)
+    wanted = OTHER_NAMES[name]
+    assert (found and found.path) == (wanted and folder / "images" / wanted)
+
+
 def test_class_names_meet_by_safe_rules_alone(cases: dict[str, Any]) -> None:
     row = cases["class-name-variants"]
     for name, labels in row["expected"]["same_after_normalising"].items():

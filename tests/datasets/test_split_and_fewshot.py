@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ from snellen.datasets.dataset import Dataset
 from snellen.datasets.fewshot import few_shot, labelled_share
 from snellen.datasets.load import load_data
 from snellen.datasets.lookalikes import look, pairs
-from snellen.datasets.split import assign, split_data
+from snellen.datasets.split import assign, split_data, with_groups
 from snellen.datasets.write import write_data
 
 
@@ -28,6 +30,11 @@ def png(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
+
+
+@lru_cache(maxsize=100)
+def drawn(seed: int) -> bytes:
+    return png(scene(seed))
 
 
 def scene(seed: int) -> Image.Image:
@@ -48,7 +55,7 @@ def dataset(counts: list[list[int]], *, sites: list[str] | None = None, sides: l
         np.array([k for _, k in rows], dtype=np.int64),
         np.column_stack([np.zeros(len(rows)), np.zeros(len(rows)), side, side]),
     )
-    pictures = [Picture(name, lambda i=i: png(scene(i)), Size(240, 180)) for i, name in enumerate(names)]
+    pictures = [Picture(name, lambda i=i: drawn(i), Size(240, 180)) for i, name in enumerate(names)]
     return Dataset("d", pictures, table, Table({"site": sites} if sites else {}), "", "made", Path("made"))
 
 
@@ -115,7 +122,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_picture_is_still_known_again_among_forty(name: str) -> None:
-    pictures = [Picture(str(i), lambda i=i: png(scene(i))) for i in range(40)]
+    pictures = [Picture(str(i), lambda i=i: drawn(i)) for i in range(40)]
     buffer = io.BytesIO()
     CHANGES[name](scene(7)).save(buffer, "JPEG", quality=40)
     pictures.append(Picture("changed", buffer.getvalue))
@@ -134,9 +141,24 @@ def test_flat_pictures_are_not_taken_for_each_other_unless_the_files_are_equal()
 
 
 def test_pairs_between_groups_alone_can_be_asked_for() -> None:
-    looks = look([Picture(str(i), lambda i=i: png(scene(i % 2))) for i in range(4)])
+    looks = look([Picture(str(i), lambda i=i: drawn(i % 2)) for i in range(4)])
     assert [(p.first, p.second) for p in pairs(looks)] == [(0, 2), (1, 3)]
     assert [(p.first, p.second) for p in pairs(looks, groups=[0, 0, 0, 1])] == [(1, 3)]
+
+
+def test_sites_may_come_from_a_table_or_from_the_folders(tmp_path: Path) -> None:
+    data = dataset([[1]] * 8)
+    table = tmp_path / "sites.csv"
+    table.write_text("image,site\n" + "".join(f"{i}.png,pond {i // 2}\n" for i in range(8)))
+    split = split_data(with_groups(data, table), ratios={"a": 1, "b": 1}, lookalikes=False)
+    assert split.by == "site"
+    assert split.groups == {"a": 2, "b": 2}
+    table.write_text("image,site\n0.png,x\n")
+    with pytest.raises(DataError, match=r"7 pictures have no line: 1\.png"):
+        with_groups(data, table)
+    names = tuple(f"{'ab'[i % 2]}/{i}.png" for i in range(8))
+    filed = replace(data, truth=replace(data.truth, images=names))
+    assert split_data(filed, by="folder", ratios={"x": 1, "y": 1}, lookalikes=False).groups == {"x": 1, "y": 1}
 
 
 def test_splits_that_cannot_be_are_refused() -> None:

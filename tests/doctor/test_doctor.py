@@ -236,6 +236,12 @@ def _(w: Coco, f: Path) -> None:
     Image.open(f / "0.jpg").save(f / "0.jpg", exif=exif)
 
 
+def test_a_parent_class_with_boxes_of_its_own_is_named(shared: Path) -> None:
+    codes = by_code(examine(shared / "cases/files/roboflow_root/gt_annotated_parent.json"))
+    assert codes["annotated-parent"][0][0].examples == ("vehicle",)
+    assert "unused-root-category" not in codes
+
+
 NO_EFFECT = {"duplicate-image-id"}
 
 

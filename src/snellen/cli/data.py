@@ -96,7 +96,10 @@ def convert(
 def split(
     data: Data,
     out: Out,
-    by: Annotated[str | None, typer.Option("--by", help="The attribute that stays whole (default: site).")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="The attribute that stays whole, or folder (default: site).")
+    ] = None,
+    groups: Annotated[Path | None, typer.Option("--groups", help="A CSV of image and site, with a head.")] = None,
     ratios: Annotated[str, typer.Option("--ratios", help="Parts and shares.")] = "train=75,valid=10,test=15",
     lookalikes: Annotated[bool, typer.Option(help="Keep nearly equal pictures in one part.")] = True,
     to: To = None,
@@ -112,10 +115,11 @@ def split(
 
     Example:  snellen data split records.jsonl --by site --ratios train=75,valid=10,test=15 --out split/
     """
-    from snellen.datasets.split import split_data
+    from snellen.datasets.split import split_data, with_groups
     from snellen.datasets.write import write_data
 
     dataset = _load(data, part, format_, images, allow, extras=True)
+    dataset = with_groups(dataset, groups, name=by or "site") if groups else dataset
     result = split_data(dataset, by=by, ratios=_ratios(ratios), seed=seed, lookalikes=lookalikes)
     written = write_data(result.dataset, out, format=_target(to, dataset), pictures=pictures)
     facts = result.to_json()

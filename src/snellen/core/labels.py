@@ -29,9 +29,11 @@ def collisions(classes: Iterable[str]) -> list[tuple[str, str]]:
     seen: dict[str, str] = {}
     clashes = []
     for name in classes:
-        first = seen.setdefault(normal(name), name)
-        if first is not name:
-            clashes.append((first, name))
+        key = normal(name)
+        if key in seen:
+            clashes.append((seen[key], name))
+        else:
+            seen[key] = name
     return clashes
 
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 _SUFFIXES = ".jpg .jpeg .jpe .jfif .png .bmp .tif .tiff .webp .gif .ppm .pgm .jp2 .avif"
 
@@ -21,26 +21,31 @@ SUFFIXES = frozenset(_SUFFIXES.split())
 
 
 def walk(root: Path) -> Iterator[str]:
-    """Paths of all files under `root`, relative, with forward slashes; hidden files and folders are left out."""
+    """Paths of all files under `root`, relative, with forward slashes; hidden folders are left out."""
     pending = [""]
+    walked: set[tuple[int, int]] = set()
     while pending:
         folder = pending.pop()
         try:
+            place = (root / folder).stat()
+            if (place.st_dev, place.st_ino) in walked:
+                continue  # a link back
+            walked.add((place.st_dev, place.st_ino))
             with os.scandir(root / folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError:
             continue
         for entry in found:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                pending.append(f"{folder}{entry.name}/")
-            else:
+            if not entry.is_dir():
                 yield folder + entry.name
+            elif not entry.name.startswith("."):
+                pending.append(f"{folder}{entry.name}/")
 
 
 def is_picture(name: str) -> bool:
-    """Whether a file of this name is a picture."""
+    """Whether a file of this name is a picture; hidden files are none (`._a.jpg` is macOS's note about `a.jpg`)."""
+    if name.rpartition("/")[2].startswith("."):
+        return False
     return os.path.splitext(name)[1].casefold() in SUFFIXES  # noqa: PTH122 - a million names
 
 
@@ -104,7 +109,8 @@ def variants(name: str) -> Iterator[str]:
         return
     decoded = unicodedata.normalize("NFC", unquote(name))
     seen = {name}
-    for text in (name, decoded):
+    bare = unquote(urlsplit(name).path) if "://" in name else decoded
+    for text in (name, decoded, bare):
         for form in (text, text.replace("\\", "/"), _queried(text).replace("\\", "/")):
             parts = form.split("/")
             for start in range(len(parts)):

@@ -6,8 +6,11 @@ none can stand in two parts.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,9 @@ from snellen.core.detections import Float, Int
 from snellen.core.errors import DataError, SpecError
 from snellen.core.tables import Table
 from snellen.datasets.dataset import Dataset
+from snellen.datasets.findings import counted, listed
 from snellen.datasets.lookalikes import Pair, look, pairs
+from snellen.datasets.text import read_text
 
 RATIOS: Mapping[str, float] = {"train": 0.75, "valid": 0.10, "test": 0.15}
 """WADE's."""
@@ -72,11 +77,15 @@ def split_data(
 ) -> Split:
     """Assigns every picture to a part.
 
-    by: the attribute whose values stay whole; default `site` where there is one, else each picture stands alone.
+    by: the attribute whose values stay whole, or `folder`, that of the picture; default `site` where there is one,
+    else each picture stands alone.
     ratios: part -> share; they are scaled to 1. lookalikes: keep nearly equal pictures together. SpecError for an
     unknown attribute or shares that are not positive; DataError where there are fewer groups than parts.
     """
     wanted = _shares(ratios)
+    if by == "folder" and by not in dataset.attributes:
+        folders = [image.rpartition("/")[0] or image for image in dataset.truth.images]
+        dataset = with_column(dataset, "folder", np.array(folders))
     if by is not None and by not in dataset.attributes:
         raise SpecError(f"no attribute {by!r}; there are: {', '.join(dataset.attributes.names) or 'none'}")
     by = by or ("site" if "site" in dataset.attributes else None)
@@ -161,6 +170,21 @@ def _improved(part: Int, sizes: Int, target: Float, rng: np.random.Generator) ->
 
 def _gap(part: Int, sizes: Int, target: Float) -> float:
     return float(np.abs(np.bincount(part, weights=sizes, minlength=len(target)) - target).max())
+
+
+def with_groups(dataset: Dataset, path: Path, *, name: str = "site") -> Dataset:
+    """The data set with an attribute `name` from a CSV file of two columns with a head: image, group.
+
+    DataError where a picture has no line, or a line no picture.
+    """
+    lines = [row for row in csv.reader(io.StringIO(read_text(path))) if row]
+    pairs_ = {row[0].strip(): row[1].strip() for row in lines[1:] if len(row) > 1}
+    missing = [image for image in dataset.truth.images if image not in pairs_]
+    strange = sorted(set(pairs_) - set(dataset.truth.images))
+    for images, what in ((missing, "pictures have no line"), (strange, "lines are of no picture")):
+        if images:
+            raise DataError(f"{counted(len(images), what)}: {listed(images)}: {path}")
+    return with_column(dataset, name, np.array([pairs_[image] for image in dataset.truth.images]))
 
 
 def _shares(ratios: Mapping[str, float]) -> dict[str, float]:

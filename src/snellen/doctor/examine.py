@@ -12,7 +12,7 @@ import numpy as np
 
 from snellen.core.detections import BoxTable
 from snellen.datasets.check import check
-from snellen.datasets.findings import Finding, counted, listed
+from snellen.datasets.findings import Finding, counted, listed, several
 from snellen.datasets.load import parts_of, settle
 from snellen.datasets.part import Part
 from snellen.datasets.predictions import read_predictions
@@ -145,7 +145,10 @@ def _plain(raw: Raw) -> list[Finding]:
     where = str(raw.source)
     empty = len(raw.files) - len(np.unique(raw.image[raw.image >= 0]))
     fractional = int((np.isfinite(raw.boxes).all(axis=1) & (raw.boxes != np.round(raw.boxes)).any(axis=1)).sum())
-    unused = [name for i, name in enumerate(raw.classes) if i not in set(np.unique(raw.label).tolist())]
+    used = set(np.unique(raw.label).tolist())
+    unused = [name for i, name in enumerate(raw.classes) if i not in used]
+    above = {str(note.get("supercategory") or "") for note in raw.class_notes}
+    parents = [name for i, name in enumerate(raw.classes) if i in used and name in above]
     zero = len(raw.image_ids) and (0 in raw.image_ids)
     n, m = len(raw.files), len(raw.boxes)
     rows = (
@@ -162,7 +165,9 @@ def _plain(raw: Raw) -> list[Finding]:
             f"{counted(len(unused), 'classes have')} no objects here: {listed(unused)}",
         ),
     )
-    return [Finding(code, "note", text, count, where) for code, count, text in rows if count]
+    notes = [Finding(code, "note", text, count, where) for code, count, text in rows if count]
+    text = "classes are parents of others and have boxes of their own: is their child's box theirs too?"
+    return [*several([("annotated-parent", "warning", parents, text)], where), *notes]
 
 
 def _classes_differ(examined: Sequence[Examined]) -> list[Finding]:

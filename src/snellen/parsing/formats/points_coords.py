@@ -52,7 +52,7 @@ def _tag(name: str, points: Sequence[tuple[float, ...]]) -> str:
 
 
 def _triples(text: str, *, closed: bool) -> Iterator[tuple[float, float] | None]:
-    """(id, x, y) triples after the frame's number; frames are parted by `;` or a tab, which may follow the number too."""
+    """(id, x, y) triples after the frame's number; frames are parted by `;` or a tab (also the number may be)."""
     frames: list[list[str]] = []
     for part in re.split(r"[;,\t]", text):
         alone = bool(frames) and len(frames[-1]) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.core.errors import StoreError
+from snellen.core.errors import DataError, StoreError
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Failed, Key, Reply
 from snellen.core.tables import Table, Tables
@@ -173,6 +173,32 @@ def test_a_run_is_not_made_over_another_or_among_other_files(tmp_path) -> None:
         Run.create(tmp_path / "x", manifest())
     with pytest.raises(StoreError, match="a file"):
         Run.create(tmp_path / "x" / "notes.txt", manifest())
+
+
+def test_a_run_killed_while_it_was_made_can_be_made(tmp_path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "samples.json").write_text('["a"]')
+    (tmp_path / "r" / ".manifest.json.1234.tmp").write_text("{")
+    assert Run.create(tmp_path / "r", manifest(), ids=frozenset("ab")).manifest.samples == 3
+
+
+def test_half_written_files_of_killed_writers_are_swept_away(tmp_path) -> None:
+    run = filled(str(tmp_path / "r"), ("a", Reply("x")))
+    old, young = (tmp_path / "r" / "replies" / f".part.{name}.tmp" for name in ("old", "young"))
+    old.touch()
+    young.touch()
+    os.utime(old, (0, 0))
+    with run.writing():
+        assert (old.exists(), young.exists()) == (False, True)
+
+
+def test_a_line_that_is_damaged_is_told_with_its_place(tmp_path) -> None:
+    run = filled(str(tmp_path / "r"), ("a", Reply("x")))
+    (closed,) = (tmp_path / "r" / "replies").iterdir()
+    closed.write_bytes(gzip.compress(b'{"sample":"a","text":"x"}\nrubbish\n'))
+    for read in (run.answered, run.answers, lambda: list(run.replies())):
+        with pytest.raises(DataError, match="line 2"):
+            read()
 
 
 @pytest.mark.parametrize("made", [False, True])

@@ -198,7 +198,8 @@ def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json
 
     found = survey(task, choices.selection, draws=choices.draws)
     planned = plan(task, model.spec, ids=found.ids, requests=found.requests, draws=choices.draws)
-    page = write_prompts(task, Path(out.rstrip("/") + "-dry-run"), ids=found.ids)
+    beside = out.rstrip("/").rpartition("/")[2] if "://" in out else out.rstrip("/")
+    page = write_prompts(task, Path(beside + "-dry-run"), ids=found.ids)
     facts: Mapping[str, Any] = {"samples": found.samples, **planned.to_json(), "prompts": str(page)}
     if as_json:
         typer.echo(json.dumps(facts))

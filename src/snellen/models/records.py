@@ -43,10 +43,17 @@ def read(line: bytes, *, place: str = "") -> tuple[Key, Reply | Failed]:
         ) from error
 
 
-def read_key(line: bytes) -> tuple[Key, bool]:
+def read_key(line: bytes, *, place: str = "") -> tuple[Key, bool]:
     """The key of a line, and whether it holds a reply (not a failure), without building the reply."""
-    row = orjson.loads(line)
-    return Key(_text(row["sample"]), row.get("call", ""), row.get("draw", 0)), "failed" not in row
+    try:
+        row = orjson.loads(line)
+        return Key(_text(row["sample"]), row.get("call", ""), row.get("draw", 0)), "failed" not in row
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise _no_line(line, place) from error
+
+
+def _no_line(line: bytes, place: str) -> DataError:
+    return DataError(f"a line of replies must be JSON with 'sample' and a reply, got {line[:80]!r}: {place}")
 
 
 def to_json(reply: Reply) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -53,6 +54,13 @@ class LocalPlace:
         if not root.is_dir():
             return []
         return sorted(f"{folder}/{p.name}" for p in root.iterdir() if p.is_file() and not p.name.startswith("."))
+
+    def sweep(self, folder: str) -> None:
+        """Removes what writers that were killed left half written; what is younger than an hour may be at work."""
+        for path in (self.path / folder).glob(".*.tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > 3600:
+                    path.unlink()
 
 
 class RemotePlace:

@@ -61,7 +61,7 @@ class Run:
         if isinstance(place, LocalPlace) and place.path.exists():
             if not place.path.is_dir():
                 raise StoreError(f"a run needs a folder, this is a file: {place}")
-            if any(not entry.name.startswith(".") for entry in place.path.iterdir()):
+            if any(not entry.name.startswith(".") and entry.name != SAMPLES for entry in place.path.iterdir()):
                 raise StoreError(f"a run needs a new or empty folder, this one holds other files: {place}")
         if ids is not None:
             place.write(SAMPLES, orjson.dumps(sorted(ids)))
@@ -110,8 +110,8 @@ class Run:
         done: set[Key] = set()
         failed: set[Key] = set()
         for name in part_names(self.place):
-            for line in part_lines(self.place, name):
-                key, good = records.read_key(line)
+            for number, line in enumerate(part_lines(self.place, name), 1):
+                key, good = records.read_key(line, place=f"{self.place}/{name}, line {number}")
                 (done if good else failed).add(key)
         return done, failed - done
 
@@ -198,6 +198,8 @@ class Run:
 
     def _adopt(self) -> None:
         """Closes the parts that killed writers left open. Only the holder of the lease may."""
+        if isinstance(self.place, LocalPlace):
+            self.place.sweep("replies")
         for name in self.place.names("replies"):
             if name.endswith(OPEN):
                 close_part(self.place, name)
@@ -214,7 +216,7 @@ class Answers(Mapping[Key, Reply | Failed]):
         good_keys: set[Key] = set()
         for part, name in enumerate(self._names):
             for number, line in enumerate(part_lines(place, name)):
-                key, good = records.read_key(line)
+                key, good = records.read_key(line, place=f"{place}/{name}, line {number + 1}")
                 if key not in good_keys:
                     self._index[key] = part, number
                 if good:

@@ -121,9 +121,9 @@ def _text(replies: Sequence[tuple[Key, Reply | Failed]]) -> str:
 def choose(view: View, most: int) -> list[int]:
     """Rows of the outcomes, spread evenly over questions and over the order of samples."""
     table = view.outcomes
-    each = max(1, most // max(1, len(view.questions)))
     rows: list[int] = []
-    for question in view.questions:
+    for number, question in enumerate(view.questions):
+        each = most // len(view.questions) + (number < most % len(view.questions))
         asked = np.flatnonzero(table["question"] == question)
         taken: list[int] = []
         kinds = _kinds(table, asked)

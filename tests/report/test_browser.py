@@ -1,0 +1,218 @@
+"""The report in a real browser (second tier): scripts run, galleries work, nothing is asked of the network."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.core.detections import Detections
+from snellen.core.stages import Prompt, Reply
+from snellen.report.pages import report
+from snellen.runs.store import Run
+
+pytestmark = [pytest.mark.tier2, pytest.mark.timeout(240)]
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0",
+)  # fmt: skip
+
+
+class Browser:
+    """Opens a page and evaluates expressions in it, through the DevTools protocol."""
+
+    def __init__(self, profile: Path) -> None:
+        name = shutil.which("chromium") or shutil.which("google-chrome")
+        if name is None:
+            pytest.skip("no chromium here")
+        self.process = subprocess.Popen(
+            [name, *FLAGS, f"--user-data-dir={profile}", "about:blank"], stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if "DevTools listening on" in line:
+                self.port = int(line.rpartition("127.0.0.1:")[2].partition("/")[0])
+                break
+        threading.Thread(target=lambda: list(self.process.stderr or ()), daemon=True).start()
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+    def look(self, page: Path, *expressions: str, width: int = 1400, dark: bool = False) -> tuple[list[Any], list[str]]:
+        """The values of the expressions (each may be a promise), and what went wrong or was asked of the network."""
+        return asyncio.run(self._look(page, expressions, width, dark))
+
+    async def _look(
+        self, page: Path, expressions: tuple[str, ...], width: int, dark: bool
+    ) -> tuple[list[Any], list[str]]:
+        import aiohttp
+
+        events: list[dict[str, Any]] = []
+        async with aiohttp.ClientSession() as session:
+            async with session.put(f"http://127.0.0.1:{self.port}/json/new?about:blank") as answer:
+                target = await answer.json()
+            async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+                numbers = iter(range(1, 1000))
+
+                async def call(method: str, **params: Any) -> Any:
+                    number = next(numbers)
+                    await socket.send_json({"id": number, "method": method, "params": params})
+                    while (data := await socket.receive_json()).get("id") != number:
+                        events.append(data)
+                    assert "error" not in data, data
+                    return data["result"]
+
+                for domain in ("Page", "Runtime", "Log", "Network"):
+                    await call(f"{domain}.enable")
+                await call(
+                    "Emulation.setDeviceMetricsOverride",
+                    width=width, height=900, deviceScaleFactor=1, mobile=width < 600,
+                )  # fmt: skip
+                scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+                await call("Emulation.setEmulatedMedia", features=[scheme])
+                await call("Page.navigate", url=page.as_uri())
+                values = []
+                for expression in (LOADED, *expressions):
+                    found = await call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+                    assert "exceptionDetails" not in found, found["exceptionDetails"]
+                    values.append(found["result"].get("value"))
+        return values[1:], [line for event in events for line in _trouble(event)]
+
+
+LOADED = "new Promise(done => { const look = () => document.readyState === 'complete' && window.snellenGallery ? done() : setTimeout(look, 50); look(); })"  # noqa: E501
+
+
+def _trouble(event: dict[str, Any]) -> list[str]:
+    kind, params = event.get("method", ""), event.get("params", {})
+    if kind == "Runtime.exceptionThrown":
+        return [json.dumps(params["exceptionDetails"])[:300]]
+    if kind == "Log.entryAdded" and params["entry"]["level"] == "error":
+        return [params["entry"]["text"]]
+    if kind == "Network.requestWillBeSent" and not params["request"]["url"].startswith(("file:", "data:", "about:")):
+        return [params["request"]["url"]]
+    return []
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    opened = Browser(tmp_path_factory.mktemp("profile"))
+    with contextlib.closing(opened):
+        yield opened
+
+
+def cards(expression: str) -> str:
+    """Scrolls to the galleries, waits for cards, and then evaluates."""
+    return (
+        "new Promise(done => { document.querySelector('.gallery').scrollIntoView(); const look = () => "
+        f"document.querySelector('.card') ? done({expression}) : setTimeout(look, 50); look(); }})"
+    )
+
+
+def choose(number: int, value: str) -> str:
+    """Chooses an entry of the galleries' `number`-th list and gives the ids shown."""
+    return (
+        f"(() => {{ const list = document.querySelectorAll('.gallery select')[{number}]; list.value = '{value}'; "
+        "list.dispatchEvent(new Event('change')); "
+        "return [...document.querySelectorAll('.card .id')].map(node => node.textContent); })()"
+    )
+
+
+@pytest.fixture(scope="module")
+def many(make_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A hundred small pictures with a box each; every tenth is missed, every other tenth is called by a wrong name."""
+    folder = tmp_path_factory.mktemp("many") / "test"
+    folder.mkdir()
+    images, annotations = [], []
+    for i in range(1, 101):
+        Image.new("RGB", (64, 48), (i, 2 * i, 90)).save(folder / f"p{i:03d}.png")
+        images.append({"id": i, "file_name": f"p{i:03d}.png", "width": 64, "height": 48})
+        box = {"bbox": [10, 10, 20, 20], "area": 400, "iscrowd": 0}
+        annotations.append({"id": i, "image_id": i, "category_id": 1 + i % 2, **box})
+    categories = [{"id": 1, "name": "a"}, {"id": 2, "name": "<b>"}]
+    data = {"images": images, "annotations": annotations, "categories": categories}
+    (folder / "_annotations.coco.json").write_text(json.dumps(data))
+
+    def says(prompt: Prompt) -> Reply:
+        i = int(prompt.key.sample[1:4])
+        if i % 10 == 0:
+            return Reply(detections=Detections.empty())
+        label = ("a", "<b>")[(i + (i % 10 == 5)) % 2]
+        return Reply(detections=Detections(np.array([[10.0, 10.0, 30.0, 30.0]]), (label,), np.array([0.9])))
+
+    return make_run("many", says, sample=None, task="detect", data=str(folder.parent), split="test")
+
+
+def test_a_gallery_of_boxes_is_paged_filtered_and_enlarged(browser: Browser, many: Run, tmp_path: Path) -> None:
+    page = report([many], tmp_path)
+    values, trouble = browser.look(
+        page,
+        cards("document.querySelectorAll('.card').length"),
+        "[...document.querySelectorAll('.pager span')].map(node => node.textContent)[0]",
+        choose(1, "miss"),
+        choose(1, "label"),
+        "document.querySelector('.card button').click(), document.querySelector('dialog').open",
+        "document.querySelector('dialog').textContent.includes('truth: <b>, missed by a label error')",
+        "document.querySelectorAll('.card svg rect').length",
+        "document.documentElement.scrollWidth",
+    )
+    assert trouble == []
+    shown, where, missed, mislabelled, opened, said, rects, wide = values
+    assert shown == 48
+    assert where == "1 to 48 of 100"
+    assert missed == [f"p{i:03d}.png" for i in range(10, 101, 10)]
+    assert mislabelled == [f"p{i:03d}.png" for i in range(5, 101, 10)]
+    assert opened
+    assert said
+    assert rects == 10 * 2 * 2, "a truth and a prediction on each card, each with its backing"
+    assert wide == 1400
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_answers_fit_a_phone_in_light_and_dark(browser: Browser, hostile: Run, tmp_path: Path, dark: bool) -> None:
+    page = report([hostile], tmp_path, pictures=8)
+    values, trouble = browser.look(
+        page,
+        cards("document.querySelectorAll('.card').length"),
+        "document.documentElement.scrollWidth",
+        "getComputedStyle(document.body).backgroundColor",
+        "[...document.querySelectorAll('.reply')].every(node => node.children.length === 0)",
+        "[...document.images].every(image => image.loading === 'lazy')",
+        width=390,
+        dark=dark,
+    )
+    assert trouble == []
+    shown, wide, ground, inert, lazy = values
+    assert shown == 8
+    assert wide == 390
+    assert ground == ("rgb(21, 24, 27)" if dark else "rgb(252, 251, 249)")
+    assert inert, "replies are text, whatever they hold"
+    assert lazy
+
+
+def test_a_single_file_needs_nothing_beside_it(browser: Browser, many: Run, tmp_path: Path) -> None:
+    page = report([many], tmp_path / "made", single_file=True)
+    moved = tmp_path / "alone.html"
+    moved.write_text(page.read_text())
+    values, trouble = browser.look(
+        moved,
+        cards("document.querySelectorAll('.card').length"),
+        "document.querySelector('.card img').src.startsWith('data:')",
+        "getComputedStyle(document.querySelector('h1')).fontSize",
+    )
+    assert trouble == []
+    assert values[:2] == [24, True]
+    assert values[2] != "32px", "the styles are in the page"

@@ -20,7 +20,7 @@ from snellen.core.estimates import Measure
 from snellen.core.tables import Tables
 from snellen.scoring.coco_matching import AREAS, IGNORED, RIGHT, THRESHOLDS, coco_matches, filled
 from snellen.scoring.curves import RECALLS, Ranking, Runs, whole
-from snellen.scoring.overlaps import Pairs
+from snellen.scoring.overlaps import Pairs, ordered_by
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import boxes_of
 
@@ -260,7 +260,7 @@ def measure_of(
     matches = coco_matches(truth, predicted, max_dets=max_dets, order=order, pairs=pairs)
     limits = tuple(limit for limit in (1, 10, 100) if limit <= max_dets)
     sample, label = predicted.image[matches.rows], predicted.label[matches.rows]
-    by_class = np.argsort(label, kind="stable")
+    by_class = ordered_by(label)
     bounds = np.searchsorted(label[by_class], np.arange(len(truth.classes) + 1))
     rankings, early = [], []
     for k, (start, end) in enumerate(pairwise(bounds.tolist())):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
-from snellen.scoring.overlaps import Pairs, pairs_of
+from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of
 
 THRESHOLDS: Float = np.linspace(0.5, 0.95, 10)
 """IoU .50:.05:.95, as pycocotools makes them."""
@@ -66,7 +66,7 @@ def coco_matches(
     listed, as pycocotools has it); it drives matching, the limit of `max_dets` per picture and class, and ranking
     alike. pairs: the pairs of equal label, where they are known. Labels outside the taxonomy take no part.
     """
-    listed = np.argsort(predicted.image, kind="stable") if order is None else order
+    listed = ordered_by(predicted.image) if order is None else order
     listed = listed[np.argsort(-filled(predicted.scores, len(predicted))[listed], kind="stable")]
     listed = listed[predicted.label[listed] >= 0]
     rank = _rank_within(predicted.image[listed] * len(predicted.classes) + predicted.label[listed])
@@ -88,15 +88,15 @@ def coco_matches(
         became = np.full(len(truth) + 1, IGNORED, dtype=np.int8)  # the last place is what -1, no partner, points to
         became[:-1][counts[a]] = RIGHT
         became[-1] = WRONG
-        state[a] = became[found]
-        outside = np.flatnonzero((area < low) | (area > high))
-        state[a][:, outside] = np.where(state[a][:, outside] == WRONG, IGNORED, state[a][:, outside])
+        np.take(became, found, out=state[a], mode="wrap")
+        outside = ((area < low) | (area > high)).astype(np.int8) * IGNORED
+        state[a] |= (state[a] == WRONG) * outside
     return CocoMatches(rows, rank, partner, state, counts)
 
 
 def _rank_within(group: Int) -> Int:
     """The place of each item among those of its group, in the order given."""
-    order = np.argsort(group, kind="stable")
+    order = ordered_by(group)
     first = np.searchsorted(group[order], group[order])
     rank = np.empty(len(group), dtype=np.int64)
     rank[order] = np.arange(len(group)) - first

@@ -67,12 +67,14 @@ def nearest(pairs: Pairs, truth: BoxTable, predicted: BoxTable, *, hit: Bool, ex
 
 
 def _most(pairs: Pairs, n: int) -> tuple[Float, Int]:
-    order = np.lexsort(
-        (-pairs.truth, pairs.iou)
-    )  # what is written last stays: the largest, of equal ones the first row
+    """Per prediction the largest IoU and whose it is, of equal ones the first row's. Pairs stand by prediction."""
     iou, row = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    iou[pairs.predicted[order]] = pairs.iou[order]
-    row[pairs.predicted[order]] = pairs.truth[order]
+    if len(pairs):
+        new = np.append(True, pairs.predicted[1:] != pairs.predicted[:-1])
+        best = np.maximum.reduceat(pairs.iou, np.flatnonzero(new))
+        iou[pairs.predicted[new]] = best
+        top = np.flatnonzero(pairs.iou == best[np.cumsum(new) - 1])[::-1]
+        row[pairs.predicted[top]] = pairs.truth[top]  # what is written last stays: the first
     return iou, row
 
 

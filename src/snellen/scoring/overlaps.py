@@ -17,7 +17,7 @@ from snellen.core.errors import ShapeError
 LEAST = 0.1
 """Pairs below this IoU are not kept: no matching, and no kind of error, looks at them (TIDE's background threshold)."""
 
-_ALONE = 4096
+_ALONE = 1024
 """A picture with this many pairs or more is broadcast by itself; smaller ones are gathered together."""
 _TOGETHER = 1 << 18
 
@@ -60,6 +60,18 @@ def pairs_of(truth: BoxTable, predicted: BoxTable, *, same_label: bool = False) 
     return every.take(np.lexsort((every.truth, every.predicted))), best
 
 
+def ordered_by(group: Int) -> Int:
+    """`argsort(group, kind="stable")`, by 16 bits at a time, which numpy does in linear time; nothing where sorted."""
+    rows = np.arange(len(group))
+    if np.all(group[1:] >= group[:-1]):
+        return rows
+    shifted = group - group.min()
+    for shift in range(0, max(int(shifted.max()).bit_length(), 1), 16):
+        digit = ((shifted[rows] >> shift) & 0xFFFF).astype(np.uint16)
+        rows = rows[np.argsort(digit, kind="stable")]
+    return rows
+
+
 def parts_of(pairs: Pairs, predictions: int) -> Int:
     """Which predictions hang together through truths they share: for each the number of its part."""
     from scipy.sparse import coo_array
@@ -88,7 +100,7 @@ class _Sorted:
         group, groups = table.image, len(table.images)
         if same_label:
             group, groups = group * len(table.classes) + table.label, groups * len(table.classes)
-        rows = np.arange(len(table)) if np.all(group[1:] >= group[:-1]) else np.argsort(group, kind="stable")
+        rows = ordered_by(group)
         if same_label:
             rows = rows[table.label[rows] >= 0]
         starts = np.searchsorted(group[rows], np.arange(groups + 1))

@@ -19,7 +19,7 @@ from snellen.core.stages import Reading, Sample
 from snellen.core.tables import DETECTIONS, OUTCOMES, Column, Table, Tables
 from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
-from snellen.scoring.overlaps import Pairs, pairs_of
+from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of
 
 POINTERS = ("partner", "partner75", "partner_any", "about")
 """Columns of the detections table that point to other rows of it."""
@@ -71,7 +71,7 @@ def tables_of(
     kept = np.ones(len(predicted), dtype=np.bool_)
     if min_score is not None and predicted.scores is not None:
         kept = ~(predicted.scores < min_score)  # a missing score is below no threshold
-    order_t, order_p = _by_image(truth.image), _by_image(predicted.image)
+    order_t, order_p = ordered_by(truth.image), ordered_by(predicted.image)
     truth, predicted, kept = _take(truth, order_t), _take(predicted, order_p), kept[order_p]
     pairs, best = pairs_of(truth, predicted)
     instances = _instances(truth, predicted, kept) | _matches(truth, predicted, kept, pairs) | {
@@ -140,13 +140,9 @@ def _check(truth: BoxTable, predicted: BoxTable, about: Table | None) -> None:
             )
 
 
-def _by_image(image: Int) -> Int | slice:
-    return slice(None) if np.all(image[1:] >= image[:-1]) else np.argsort(image, kind="stable")
-
-
-def _take(table: BoxTable, rows: Int | slice) -> BoxTable:
-    if isinstance(rows, slice):
-        return table
+def _take(table: BoxTable, rows: Int) -> BoxTable:
+    if np.all(rows[1:] > rows[:-1]):
+        return table  # in order already
     scores = None if table.scores is None else table.scores[rows]
     return replace(table, image=table.image[rows], label=table.label[rows], boxes=table.boxes[rows], scores=scores,
                    crowd=table.crowd[rows], area=table.area[rows])  # fmt: skip

@@ -1,0 +1,189 @@
+"""How often 95 % intervals of boxes contain the truth: F1, AP, CHAIR and their kin, by picture and by site.
+
+    python benchmarks/coverage.py [--runs 400] [--draws 500] [--only f1] [--set NAME]
+
+Each set simulates pictures whose objects a detector finds, misplaces, mislabels, repeats or invents; sites have a
+difficulty of their own. The true value is that of a very large set of the same kind; the table says how often the
+interval contains it, and on which side it fails. With 400 runs a coverage of 95 % is known to +- 2.1 points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from snellen.core.detections import BoxTable
+from snellen.core.estimates import Float
+from snellen.core.tables import Table, Tables
+from snellen.evals.measures import Joined
+from snellen.scoring import average_precision, counting, grounding, hallucination
+from snellen.scoring.tabulation import tables_of
+from snellen.statistics.intervals import bootstrap
+
+NAMES = (
+    "f1",
+    "precision",
+    "recall",
+    "f1_agnostic",
+    "mean_iou",
+    "ap",
+    "ap50",
+    "chair_i",
+    "chair_s",
+    "count_ratio",
+    "mae",
+)
+LARGE = 20_000
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """`pictures` in `sites` of uneven size (0: every picture on its own), about `objects` each, of `classes` kinds of
+    falling frequency; found with probability `found`, with `noise` (share of the side) in place; `extra` inventions a
+    picture; `spread` of the sites' difficulty (logits). `scored`: whether the detector gives scores.
+    """
+
+    name: str
+    pictures: int
+    sites: int = 0
+    objects: float = 5.0
+    classes: int = 4
+    found: float = 0.75
+    noise: float = 0.08
+    extra: float = 1.0
+    spread: float = 0.8
+    scored: bool = True
+
+    def draw(self, rng: np.random.Generator, pictures: int | None = None) -> Tables:
+        """A set of this kind; with `pictures`, one of so many, in sites of the same sizes."""
+        n = pictures or self.pictures
+        sites = self.sites * n // self.pictures if self.sites else n
+        share = rng.gamma(2.0, 1.0, sites)
+        site = np.sort(rng.choice(sites, n, p=share / share.sum())) if self.sites else np.arange(n)
+        hard = rng.normal(0, self.spread, sites)[site] if self.sites else rng.normal(0, self.spread, n)
+        truth = self._objects(rng, rng.poisson(self.objects * np.exp(rng.normal(0, 0.5, sites)[site])), n)
+        predicted = self._detections(rng, truth, hard, n)
+        about = Table({"cluster": np.array([f"{i}" for i in site])})
+        return tables_of(truth, predicted, about=about)
+
+    def _objects(self, rng: np.random.Generator, counts: np.ndarray, n: int) -> BoxTable:
+        image = np.repeat(np.arange(n), counts)
+        weights = 1.0 / np.arange(1, self.classes + 1)
+        label = rng.choice(self.classes, len(image), p=weights / weights.sum())
+        return BoxTable(_names(n), self._classes, image, label, _boxes(rng, len(image)))
+
+    def _detections(self, rng: np.random.Generator, truth: BoxTable, hard: Float, n: int) -> BoxTable:
+        logit = np.log(self.found / (1 - self.found)) - hard[truth.image]
+        seen = np.flatnonzero(rng.random(len(truth)) < 1 / (1 + np.exp(-logit)))
+        seen = np.concatenate([seen, seen[rng.random(len(seen)) < 0.05]])
+        side = (truth.boxes[seen, 2:] - truth.boxes[seen, :2])[:, [0, 1, 0, 1]]
+        boxes = truth.boxes[seen] + rng.normal(0, self.noise, (len(seen), 4)) * side
+        wrong = rng.random(len(seen)) < 0.1
+        label = np.where(wrong, rng.integers(0, self.classes, len(seen)), truth.label[seen])
+        ghosts = np.repeat(np.arange(n), rng.poisson(self.extra * np.exp(0.5 * hard - 0.125 * self.spread**2)))
+        image = np.concatenate([truth.image[seen], ghosts])
+        scores = np.concatenate([rng.beta(4, 2, len(seen)), rng.beta(2, 3, len(ghosts))])
+        return BoxTable(
+            _names(n), self._classes, image, np.concatenate([label, rng.integers(0, self.classes, len(ghosts))]),
+            np.concatenate([boxes, _boxes(rng, len(ghosts))]), scores if self.scored else None,
+        )  # fmt: skip
+
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        return tuple(f"c{k}" for k in range(self.classes))
+
+
+def _names(n: int) -> tuple[str, ...]:
+    return tuple(map(str, range(n)))
+
+
+def _boxes(rng: np.random.Generator, n: int) -> Float:
+    corner, side = rng.uniform(0, 900, (n, 2)), rng.uniform(25, 120, (n, 2))
+    return np.concatenate([corner, corner + side], axis=1)
+
+
+SETS = (
+    Scenes("60 pictures", 60),
+    Scenes("200 pictures", 200),
+    Scenes("200 pictures, 10 classes", 200, classes=10),
+    Scenes("200 pictures, nearly perfect", 200, found=0.97, noise=0.03, extra=0.05, spread=0.3),
+    Scenes("200 pictures, without scores", 200, scored=False),
+    Scenes("25 sites, 200 pictures", 200, sites=25),
+    Scenes("60 sites, 325 pictures", 325, sites=60),
+)
+
+
+def joined(tables: Tables) -> Joined:
+    return Joined((average_precision.measure(tables), grounding.measure(tables), counting.measure(tables),
+                   hallucination.measure(tables)))  # fmt: skip
+
+
+@dataclass
+class Tally:
+    """Intervals seen so far."""
+
+    inside: int = 0
+    below: int = 0
+    above: int = 0
+    width: float = 0.0
+    bias: float = 0.0
+    runs: int = 0
+
+    def add(self, value: float, low: float, high: float, truth: float) -> None:
+        self.runs += 1
+        self.below += truth < low
+        self.above += truth > high
+        self.inside += low <= truth <= high
+        self.width += high - low
+        self.bias += value - truth
+
+    @property
+    def coverage(self) -> float:
+        return self.inside / self.runs
+
+
+def simulate(
+    scenes: Scenes, runs: int, *, draws: int, rng: np.random.Generator, names: Sequence[str] = NAMES
+) -> dict[str, Tally]:
+    """Coverage of each metric of `names`."""
+    large = scenes.draw(rng, LARGE)
+    truth = joined(large)(np.ones((1, LARGE)))
+    tallies = {name: Tally() for name in names}
+    for _ in range(runs):
+        tables = scenes.draw(rng)
+        found = bootstrap(joined(tables), tables.outcomes["cluster"], draws=draws, rng=rng)
+        for name, tally in tallies.items():
+            one = found[name]
+            if one.value is not None and one.low is not None and one.high is not None:
+                tally.add(one.value, one.low, one.high, float(truth[name][0]))
+    return tallies
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--only", default="", help="metrics whose name contains this")
+    parser.add_argument("--set", default="", help="sets whose name contains this")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    names = [name for name in NAMES if options.only in name]
+    print(f"{'':30} {'metric':12} covered  below  above   width   bias")
+    for scenes in SETS:
+        if options.set not in scenes.name:
+            continue
+        start = time.perf_counter()
+        rng = np.random.default_rng(options.seed)
+        for name, tally in simulate(scenes, options.runs, draws=options.draws, rng=rng, names=names).items():
+            n = tally.runs
+            print(f"{scenes.name:30} {name:12} {100 * tally.coverage:6.1f} %{100 * tally.below / n:6.1f} "
+                  f"{100 * tally.above / n:6.1f} {tally.width / n:8.3f} {tally.bias / n:+.4f}", flush=True)  # fmt: skip
+        print(f"{'':30} {options.runs} runs, {time.perf_counter() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

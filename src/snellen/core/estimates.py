@@ -81,6 +81,10 @@ class Ratios(Protocol):
 OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd", "kappa", "alpha"})
 """Metrics that are not shares between 0 and 1: at a value of 0 or 1 they may still vary both ways."""
 
+ROOT_BIASED: frozenset[str] = frozenset({"ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large"})
+"""Metrics that small samples overrate by an amount that falls with the root of their size: AP reads the best of many
+noisy precisions. Their bias is about 1 + sqrt(2) times what the bootstrap, whose noise is twice the sample's, adds."""
+
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)

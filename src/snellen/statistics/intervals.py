@@ -6,8 +6,9 @@ clusters they are too narrow, near 0 and 1 lopsided, and where all is right they
 
 * A share between 0 and 1 gets Wilson's interval for the effective number of trials n = p (1 - p) / s^2, with
   Student's t of m - 1 degrees of freedom in place of the normal quantile (as Korn and Graubard do with Clopper and
-  Pearson's: Survey Methodology 24, 1998). It is centred on p less the bootstrap's bias (AP and macro-F1 shift when
-  resampled), contains the value, stays within 0..1, and is skewed as it must be.
+  Pearson's: Survey Methodology 24, 1998). It is centred on p less the bootstrap's bias (macro-F1 shifts when
+  resampled; AP by more than that shows, see `core.estimates.ROOT_BIASED`), contains the value, stays within 0..1, and
+  is skewed as it must be.
 * A share that did not vary at all, because all is right or all is wrong, gets the same interval with n = the number
   of clusters on which it is defined: ten scenes, all right, are no proof of perfection.
 * An open-ended metric (mean error, length) gets the percentiles of the draws, at levels widened for few clusters
@@ -26,11 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from snellen.core.errors import SpecError
-from snellen.core.estimates import OPEN_ENDED, Estimate, Float, Measure, Ratio, Ratios
+from snellen.core.estimates import OPEN_ENDED, ROOT_BIASED, Estimate, Float, Measure, Ratio, Ratios
 from snellen.statistics.resampling import Clusters, evaluate
 
 PROBED = 1000
 """Of more clusters than this only so many are probed for whether a metric is defined on them."""
+ROOT_FACTOR = 1 + math.sqrt(2)
+"""Resampling doubles the variance of the noise that AP's bias grows with: its root, and the bias, by sqrt(2)."""
+ROOT_SPREAD = 1.1
+"""What correcting for that bias adds to the spread, by simulation (`benchmarks/coverage.py`)."""
 
 
 def is_open_ended(name: str) -> bool:
@@ -128,7 +133,10 @@ def _interval(
     t = student_quantile((1 + level) / 2, clusters - 1)
     defined = drawn[np.isfinite(drawn)]
     if not is_open_ended(name) and 0 <= value <= 1:
-        centre = min(max(2 * value - float(defined.mean()), 0.0), 1.0)
+        bias = float(defined.mean()) - value
+        if name.partition(".")[0] in ROOT_BIASED:
+            bias, error = bias * ROOT_FACTOR, error * ROOT_SPREAD
+        centre = min(max(value - bias, 0.0), 1.0)
         trials = max(centre * (1 - centre), 0.0) / error**2
         if trials == 0:
             return None

@@ -121,6 +121,18 @@ def test_lettered_options_are_read_by_letter_or_words_and_not_when_they_disagree
     assert read_choice(text, ("red", "blue"), reader="lettered").value == value
 
 
+def test_options_that_carry_their_letters_are_read_by_letter_or_words() -> None:
+    options = ("A. red", "B. blue", "C. a cat")
+    for text, value in (
+        ("B", "B. blue"),
+        ("b) blue", "B. blue"),
+        ("It is red.", "A. red"),
+        ("The answer is C", "C. a cat"),
+    ):
+        assert read_choice(text, options).value == value, text
+    assert read_choice("A. blue", options).value is None
+
+
 def test_a_letter_means_nothing_where_options_were_not_lettered() -> None:
     assert read_choice("B", ("red", "blue")).value is None
 

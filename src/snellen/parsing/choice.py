@@ -46,6 +46,8 @@ _FILLERS = frozenset(
 )
 _DECLARATIONS = (("answer", "is"), ("answer",), ("i", "choose"), ("i", "pick"), ("i", "select"))
 
+_PREFIX = re.compile(r"\(?([A-Za-z])[.):]\s+(?=\S)")
+
 Phrase = tuple[str, ...]
 
 
@@ -56,6 +58,7 @@ class _Options(NamedTuple):
     exact: Mapping[Phrase, str]
     digits: tuple[tuple[Phrase, str], ...]
     letters: Mapping[str, str]
+    prefixed: bool = False
 
 
 def read_choice(
@@ -83,6 +86,8 @@ def _read(text: str, options: Sequence[str], reader: str, aliases: Mapping[str, 
 
 
 def _read_options(text: str, options: _Options) -> Reading[str]:
+    if options.letters and options.prefixed:
+        return _read_lettered(text, options)
     if options.letters:
         return _settled([options.letters[letter] for letter in read_letters(text, tuple(options.letters)).found], text)
     words = tokens(text)
@@ -98,8 +103,8 @@ def _read_options(text: str, options: _Options) -> Reading[str]:
 
 def _read_lettered(text: str, options: _Options) -> Reading[str]:
     names = list(dict.fromkeys(options.exact.values()))
-    alphabet = {chr(ord("A") + i): name for i, name in enumerate(names[:26])}
-    by_word = _read_options(text, options)
+    alphabet = options.letters or {chr(ord("A") + i): name for i, name in enumerate(names[:26])}
+    by_word = _read_options(text, options._replace(letters={}))
     letters = [alphabet[letter] for letter in read_letters(text, tuple(alphabet)).found]
     if len(set(letters)) == 1 and by_word.value in (None, letters[0]):
         return Reading(letters[0])
@@ -218,6 +223,12 @@ def _prepared(options: tuple[str, ...], aliases: tuple[tuple[str, str], ...]) ->
         phrase = next(key for key in _keys(option, tokens(option)) if key)
         if exact.setdefault(phrase, option) != option:
             raise SpecError(f"options must differ after normalising, got {exact[phrase]!r} and {option!r}")
+    prefixes = [_PREFIX.match(option) for option in options]
+    letters = {m[1].upper(): m.string for m in prefixes if m is not None}
+    prefixed = bool(options) and len(letters) == len(set(options))
+    letters = letters if prefixed else {}
+    if prefixed:
+        exact |= {_texts(tokens(m.string[m.end() :])): m.string for m in prefixes if m is not None}
     every = dict(exact)
     for alias, option in aliases:
         target = exact.get(_texts(tokens(option)))
@@ -227,10 +238,9 @@ def _prepared(options: tuple[str, ...], aliases: tuple[tuple[str, str], ...]) ->
         if len(phrase) == 2 and _PLACES.issuperset(phrase):
             every.setdefault(phrase[::-1], option)
     digits = {_texts(with_digits([Token(word) for word in phrase])): option for phrase, option in every.items()}
-    letters = {}
     if options and all(len(option) == 1 and option.isalpha() and option.isascii() for option in options):
         letters = {option.upper(): option for option in options}
-    return _Options(_longest_first(every), exact, _longest_first(digits), letters)
+    return _Options(_longest_first(every), exact, _longest_first(digits), letters, prefixed)
 
 
 def _longest_first(phrases: Mapping[Phrase, str]) -> tuple[tuple[Phrase, str], ...]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
-_OPEN = r"<think(?:ing)?>|<reasoning>|<thought>|◁think▷|\[THINK\]"
-_CLOSE = r"</think(?:ing)?>|</reasoning>|</thought>|◁/think▷|\[/THINK\]|<\|channel\|>final<\|message\|>"
+_OPEN = (
+    r"<think(?:ing)?>|<reasoning>|<thought>|◁think▷|\[THINK\]|<\|START_THINKING\|>|<\|channel\|>analysis<\|message\|>"
+)
+_CLOSE = (
+    r"</think(?:ing)?>|</reasoning>|</thought>|◁/think▷|\[/THINK\]|<\|END_THINKING\|>|<\|channel\|>final<\|message\|>"
+)
 _THOUGHT = re.compile(f"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
 
 _CHAT_TOKENS = re.compile(

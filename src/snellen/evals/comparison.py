@@ -24,7 +24,6 @@ MUST_AGREE = {
     "chair": "the meaning of CHAIR",
     "classes": "whether all classes were asked for or only those present",
     "failures": "whether failed replies count",
-    "protocol": "the protocol",
     "ties": "how ties are scored",
     "reader": "how answers were read",
 }

@@ -95,12 +95,21 @@ def results_of(
         facts |= facts_of(tables, options)
         for name, measures in group_measures(tables, options).items():
             groups[name] = {value: split_classes(estimate(m), tables.classes)[0] for value, m in measures.items()}
-    compared = {name: value for name, value in options.items() if name in GUARDED}
-    return Results(task, metrics, per_class, groups, options, facts, guard_of(tables, **compared))
+    guard = guard_of(tables, **compared(options, boxes=boxes))
+    return Results(task, metrics, per_class, groups, options, facts, guard)
 
 
-GUARDED = frozenset({"max_dets", "chair", "classes", "failures", "protocol", "ties", "reader"})
-"""Options that two results must share to be compared."""
+GUARDED: Mapping[str, Json] = {
+    "max_dets": 500, "chair": "class", "classes": "all", "failures": "count", "ties": "drop", "reader": "options",
+}  # fmt: skip
+"""Options that two results must share to be compared, and what they are where a task does not say."""
+
+OF_BOXES = frozenset({"max_dets", "chair", "classes", "failures"})
+
+
+def compared(options: Mapping[str, Json], *, boxes: bool) -> dict[str, Json]:
+    """The options that the guard looks at."""
+    return {name: options.get(name, usual) for name, usual in GUARDED.items() if (name in OF_BOXES) == boxes}
 
 
 def split_classes(

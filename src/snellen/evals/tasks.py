@@ -17,6 +17,8 @@ TASKS: dict[str, tuple[str, str]] = {
     "civet": ("civet", "exams on controlled stimuli: civet/single-object, civet/relative-position, ..."),
     "detect": ("detection", "detection on pictures with boxes: detect, with data=FOLDER"),
     "crops": ("crops", "which category each box of a data set shows: crops, with data=FOLDER"),
+    "wade": ("wade", "WADE's regimes: wade/zero-shot, two-shot, reasoning, fine-tuned; with data=FOLDER"),
+    "rf100vl": ("rf100vl", "Roboflow100-VL's prompts: rf100vl/qwen, rf100vl/gemini; with data=FOLDER"),
     "answers": ("answers", "published answers to closed questions, from a results file"),
     "ratings": ("ratings", "what people answered, from a CSV of ratings"),
 }

@@ -89,4 +89,4 @@ def test_memory_does_not_grow_with_the_exam(tmp_path, loopback) -> None:
     url = loopback()
     tenth = finished(command(url, tmp_path / "a", "--limit", "2138"))
     whole = finished(command(url, tmp_path / "b"))
-    assert whole - tenth < 30 * 1024, f"{tenth} KiB for a tenth, {whole} KiB for the whole"
+    assert whole - tenth < 15 * 1024, f"{tenth} KiB for a tenth, {whole} KiB for the whole"

@@ -18,7 +18,7 @@ KEPT = {"PNG": "image/png", "JPEG": "image/jpeg"}
 PLAIN_MODES = frozenset({"1", "L", "P", "RGB"})
 ORIENTATION = 0x0112
 JPEG_QUALITY = 95
-HELD_BYTES = 64 * 2**20
+HELD_PICTURES, HELD_BYTES = 128, 64 * 2**20
 
 
 class Sent(NamedTuple):
@@ -71,7 +71,7 @@ class Prepared:
         url = sent.url()
         self._held[id(picture)] = picture, url, sent.size
         self._bytes += len(url)
-        while self._bytes > HELD_BYTES and len(self._held) > 1:
+        while len(self._held) > HELD_PICTURES or (self._bytes > HELD_BYTES and len(self._held) > 1):
             self._bytes -= len(self._held.popitem(last=False)[1][1])
         return url, sent.size
 

@@ -122,3 +122,13 @@ def test_thresholds_of_acuity_fall_as_resolution_rises() -> None:
         found[name] = facts["acuity"]["threshold"]
     assert found["96"]["high"] < found["24"]["low"]
     assert found["96"]["low"] < found["96"]["value"] < found["96"]["high"]
+
+
+def test_with_letters_the_letter_or_the_words_may_be_answered() -> None:
+    exam = task("counting", counts=[2, 3], scenes=1, reader="lettered")
+    sample = next(iter(exam.samples))
+    (prompt,) = exam.prompts(sample)
+    letter = "AB"[prompt.labels.index(sample.truth.target)]
+    assert f"{letter}. {sample.truth.target}" in prompt.text
+    for said in (letter, f"{letter}.", sample.truth.target):
+        assert exam.read(sample, [Exchange(prompt, Reply(said))]).value == sample.truth.target

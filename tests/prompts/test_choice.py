@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snellen.core.errors import SpecError
 from snellen.core.stages import Choice, Sample
 from snellen.prompts.choice import closed_prompt, option_orders
 
@@ -54,3 +55,12 @@ def test_a_prompt_reads_like_the_paper(instruction: str, text: str) -> None:
     prompt = closed_prompt(Sample("s", Choice("a", ("b", "a"))), "Where?", instruction=instruction)
     assert prompt.text == text
     assert (prompt.wants, prompt.labels) == ("choice", ("b", "a"))
+
+
+def test_options_may_have_letters_while_the_alphabet_lasts() -> None:
+    prompt = closed_prompt(Sample("s", Choice("a", ("b", "a"))), "Where?", instruction="", lettered=True)
+    assert prompt.text == "Where? Choose from [A. b, B. a]."
+    assert prompt.labels == ("b", "a")
+    many = tuple(str(i) for i in range(27))
+    with pytest.raises(SpecError, match="at most 26 options have letters, got 27"):
+        closed_prompt(Sample("s", Choice("1", many)), "Where?", lettered=True)

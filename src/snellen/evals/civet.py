@@ -47,7 +47,8 @@ def exam(
     """An exam as a task. `options` are those of the setting (`side`, `size`, ...), listed by `snellen stimuli list`.
 
     short_answers: put the paper's short-answer instruction first. seed: of what is drawn and of the option orders.
-    reader: how answers are read. SpecError for an unknown setting or option.
+    reader: how answers are read; `lettered` also shows the options as A, B, C. SpecError for an unknown setting or
+    option.
     """
     samples, chosen = _source(setting, seed, options)
     spec: dict[str, Json] = {
@@ -57,7 +58,9 @@ def exam(
 
     def prompts(sample: Sample[Choice]) -> Sequence[Prompt]:
         text = str(sample.attributes["text"])
-        return (closed_prompt(sample, text, instruction=instruction, template=template_of(sample)),)
+        lettered = reader == "lettered"
+        template = template_of(sample)
+        return (closed_prompt(sample, text, instruction=instruction, template=template, lettered=lettered),)
 
     def read(sample: Sample[Choice], exchanges: Sequence[Exchange]) -> Reading[str]:
         return vote([read_one(sample, exchange.prompt.labels, exchange.reply, reader) for exchange in exchanges])

@@ -7,7 +7,9 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import permutations
+from string import ascii_uppercase
 
+from snellen.core.errors import SpecError
 from snellen.core.stages import Choice, Key, Prompt, Sample, Turn
 
 INSTRUCTION = "Answer with as few words as possible."
@@ -20,11 +22,20 @@ def closed_prompt(
     *,
     instruction: str = INSTRUCTION,
     template: str = "a photo of a {label}",
+    lettered: bool = False,
     max_tokens: int = 64,
 ) -> Prompt:
-    """The picture, then `<instruction> <question> Choose from [a, b].`; `template` serves scorers of options."""
+    """The picture, then `<instruction> <question> Choose from [a, b].`; `template` serves scorers of options.
+
+    lettered: the options are shown as `A. a, B. b`; SpecError for more than 26.
+    """
     options = sample.truth.options
-    words = " ".join(part for part in (instruction, text, f"Choose from [{', '.join(options)}].") if part)
+    shown = options
+    if lettered:
+        if len(options) > len(ascii_uppercase):
+            raise SpecError(f"at most {len(ascii_uppercase)} options have letters, got {len(options)}")
+        shown = tuple(f"{letter}. {option}" for letter, option in zip(ascii_uppercase, options, strict=False))
+    words = " ".join(part for part in (instruction, text, f"Choose from [{', '.join(shown)}].") if part)
     return Prompt(
         Key(sample.id),
         (Turn("user", (*sample.pictures, words)),),

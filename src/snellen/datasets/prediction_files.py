@@ -10,9 +10,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from snellen.core.detections import as_boxes
 from snellen.core.errors import DataError, unknown
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import walk
+from snellen.datasets.number_rows import number_rows
 from snellen.datasets.rows import Gathered, Rows, required
 from snellen.datasets.text import read_text
 from snellen.datasets.unpickle import read_pickle
@@ -21,7 +25,23 @@ from snellen.datasets.yolo_lines import read_lines
 
 def coco(path: Path) -> Rows:
     """COCO results: a list of {image_id, category_id, bbox xywh, score}, or a COCO file whose boxes have scores."""
-    return _results(path).rows(("id", "name", "stem"), ("id", "name"))
+    return _numbers_alone(path) or _results(path).rows(("id", "name", "stem"), ("id", "name"))
+
+
+def _numbers_alone(path: Path) -> Rows | None:
+    """The rows of a results file that holds numbers alone, row after row alike: the usual case, read in columns."""
+    found = number_rows(path) if path.suffix == ".json" else None
+    if found is None or not {"image_id", "category_id", "bbox"} <= set(found) or found["bbox"].shape[1:] != (4,):
+        return None
+    ids = [found[key] for key in ("image_id", "category_id")]
+    if any(column.ndim != 1 or not ((np.abs(column) < 2**53) & (column == np.floor(column))).all() for column in ids):
+        return None
+    scores = found.get("score", np.full(len(ids[0]), np.nan))
+    if scores.ndim != 1:
+        return None
+    boxes = np.column_stack([found["bbox"][:, :2], found["bbox"][:, :2] + found["bbox"][:, 2:]])
+    images, labels = (column.astype(np.int64) for column in ids)
+    return Rows(images, labels, as_boxes(boxes), scores, ("id", "name", "stem"), ("id", "name"))  # type: ignore[arg-type]
 
 
 def ultralytics(path: Path) -> Rows:

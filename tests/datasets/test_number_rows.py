@@ -32,7 +32,7 @@ def test_columns_are_what_a_parser_gives(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], indent: int | None, piece: int
 ) -> None:
     path = tmp_path_factory.mktemp("rows") / "results.json"
-    path.write_text(json.dumps(rows, indent=indent))
+    path.write_text(json.dumps([{key: row[key] for key in PLAIN} for row in rows], indent=indent))
     found = number_rows(path, piece=piece)
     assert found is not None
     for key in rows[0]:

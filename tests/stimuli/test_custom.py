@@ -117,6 +117,7 @@ def test_what_is_drawn_depends_on_the_seed_alone(tmp_path: Path) -> None:
         ("    answer: shape\n  - kind", "  - kind", "a question has its answer.*line 9"),
         ("questions:", "repeat: 0\nquestions:", "repeat is a whole number from 1, got '0'.*line 8"),
         ("objects:", "objects: [", "not YAML.*line"),
+        ("  - kind: is-star\n    text", "  - text", "two questions about one object are called 'shape'.*line 11"),
     ],
 )
 def test_a_mistake_names_its_line_and_the_known_values(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -70,6 +70,10 @@ def spoil_answer(folder: Path) -> None:
     (folder / "answers.json").write_text("{}")
 
 
+def spoil_target(folder: Path) -> None:
+    (folder / "answers.json").write_text((folder / "answers.json").read_text().replace("directly above", "atop"))
+
+
 def spoil_json(folder: Path) -> None:
     (folder / "questions.json").write_text('{\n  "0": ')
 
@@ -80,6 +84,7 @@ def spoil_json(folder: Path) -> None:
         (spoil_picture, r"needs its picture images/0\.png"),
         (spoil_text, "ends with `Choose from"),
         (spoil_answer, r"no answer to the question.*0 / e1 / position_relative"),
+        (spoil_target, "the answer 'atop' is not among the options above left"),
         (spoil_json, "line 2, column"),
     ],
 )

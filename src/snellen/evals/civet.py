@@ -102,8 +102,9 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
 
 def template_of(sample: Sample[Choice]) -> str:
     """What scorers of options compare with the picture: `a photo of a star`, `a photo of 3 red triangles` (release)."""
-    if sample.truth.question == "count" and "entity" in sample.attributes:
-        return f"a photo of {{label}} {str(sample.attributes['entity']).replace('_', ' ')}"
+    entity = str(sample.attributes.get("entity", ""))
+    if sample.truth.question == "count" and "_" in entity:
+        return f"a photo of {{label}} {entity.replace('_', ' ')}"
     return "a photo of a {label}"
 
 

@@ -226,6 +226,11 @@ def _free(rule: Rule, taken: set[tuple[int, int]], rng: random.Random) -> tuple[
 
 
 def _questions(worlds: Sequence[World], asking: Sequence[Asking]) -> list[Question]:
+    named: set[tuple[str, int]] = set()
+    for question in asking:
+        if (question.kind, question.about) in named:
+            raise question.place.error(f"two questions about one object are called {question.kind!r}: give one a kind")
+        named.add((question.kind, question.about))
     asked: dict[tuple[int, int], Question] = {}
     for k, question in enumerate(asking):
         for scene, asks in question.ask(worlds):

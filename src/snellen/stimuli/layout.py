@@ -65,7 +65,8 @@ def write_layout(folder: Path, worlds: Iterable[World], questions: Iterable[Aske
     answers: dict[str, Any] = {}
     for question in questions:
         text = f"{question.text} Choose from [{', '.join(question.options)}]."
-        target: Any = int(question.target) if question.kind == "count" else question.target
+        counted = question.kind == "count" and question.target.isdecimal()  # the authors write numbers as numbers
+        target: Any = int(question.target) if counted else question.target
         path = (question.stim, question.entity, *PATHS.get(question.kind, (question.kind,)))
         _put(asked, path, text)
         _put(answers, path, [target, *sorted(question.also)] if question.also else target)
@@ -90,6 +91,8 @@ def read_layout(folder: Path) -> list[Asked]:
             target, also = truth_of(worlds.get(stim), entity, kind, place=place), frozenset[str]()
         else:
             target, also = _answer(answers, (stim, entity, *path), place)
+        if target not in options:
+            raise DataError(f"the answer {target!r} is not among the options {', '.join(options)}: {place}")
         out.append(Asked(stim, entity, kind, question, options, target, also))
     return out
 

@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Make a run of answers that exist already: predictions, published answers, ratings."),
     "compare": ("compare", "Which of two runs is better, by how much, and whether the data can tell."),
     "report": ("report", "Runs as pages that work offline: figures, tables, maps, examples."),
+    "view": ("view", "Look at runs sample by sample, side by side, in a browser."),
     "stimuli": ("stimuli", "Exams: list, make, check; crops for image objects."),
     "power": ("power", "How many samples a result needs, or what so many samples can tell."),
     "bench": ("bench", "Which model, with which prompt, on these pictures, at what cost, and how sure."),

@@ -1,0 +1,1 @@
+"""Pages that are served: on loopback unless told otherwise, read-only, nothing but what was asked for."""

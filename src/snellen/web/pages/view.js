@@ -1,0 +1,117 @@
+"use strict";
+// Everything from a run is set as text, never as HTML. The address after # says what is shown: it can be sent on.
+const by = (id) => document.getElementById(id);
+const state = { q: "", show: "all", where: "", page: 0, id: "" };
+let about = null, rows = [], total = 0;
+
+function make(name, properties = {}, ...inside) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) key === "class" ? (node.className = value) : (node[key] = value);
+  node.append(...inside.filter((x) => x !== null && x !== undefined));
+  return node;
+}
+async function get(path, query = {}) {
+  const reply = await fetch(path + "?" + new URLSearchParams(query));
+  if (!reply.ok) throw new Error(await reply.text());
+  return reply.json();
+}
+function fromAddress() {
+  const found = new URLSearchParams(location.hash.slice(1));
+  for (const key of Object.keys(state)) state[key] = found.get(key) ?? (key === "show" ? "all" : key === "page" ? 0 : "");
+  state.page = Number(state.page) || 0;
+}
+function toAddress() {
+  const kept = Object.entries(state).filter(([key, value]) => value && !(key === "show" && value === "all"));
+  history.replaceState(null, "", "#" + new URLSearchParams(kept));
+}
+async function list() {
+  toAddress();
+  let found;
+  try { found = await get("/api/samples", { q: state.q, show: state.show, where: state.where, page: state.page }); }
+  catch (error) { by("count").textContent = error.message; return; }
+  rows = found.rows; total = found.total;
+  const last = Math.min(total, (found.page + 1) * found.size);
+  by("count").textContent = total ? `${(found.page * found.size + 1).toLocaleString()} to ${last.toLocaleString()} of ${total.toLocaleString()}` : "nothing fits";
+  by("back").disabled = found.page === 0; by("next").disabled = last >= total;
+  by("list").replaceChildren(...rows.map((row) => {
+    const dots = make("span", { class: "dots", title: row.right.map((r) => (r ? "right" : "wrong")).join(", ") },
+      ...row.right.map((r) => make("span", { class: r ? "right" : "wrong" }, r ? "●" : "○")));
+    const item = make("li", {}, row.id, dots);
+    item.onclick = () => choose(row.id);
+    return item;
+  }));
+  mark();
+  if (rows.length && !state.id) choose(rows[0].id); else if (state.id) show(state.id);
+}
+function mark() {
+  [...by("list").children].forEach((item, i) => {
+    if (rows[i].id === state.id) { item.setAttribute("aria-current", "true"); item.scrollIntoView({ block: "nearest" }); }
+    else item.removeAttribute("aria-current");
+  });
+}
+function choose(id) { state.id = id; toAddress(); mark(); show(id); }
+async function show(id) {
+  let found;
+  try { found = await get("/api/sample", { id }); }
+  catch (error) { by("sample").replaceChildren(make("p", { class: "wrong" }, error.message)); return; }
+  if (id !== state.id) return;
+  const known = Object.entries(found.attributes).flatMap(([k, v]) => [make("dt", {}, k), make("dd", {}, String(v))]);
+  by("sample").replaceChildren(...[
+    make("h2", {}, id),
+    about.boxes ? null : make("p", {}, "Right answer: ", make("strong", {}, found.truth)),
+    about.boxes || !found.size ? null : frame(found, []),
+    make("div", { class: "runs" }, ...found.runs.map((run) => make("section", { class: "run" },
+      make("h3", {}, run.name + " "),
+      about.boxes ? frame(found, run.boxes) : null,
+      make("p", { class: run.right ? "right" : "wrong" }, (run.right ? "right" : "wrong") + (run.answer === null ? "" : `: ${run.answer}`) + (run.status === "ok" ? "" : ` (${run.status})`)),
+      run.reason ? make("p", { class: "soft" }, run.reason) : null,
+      ...run.replies.map((text) => make("pre", {}, text))))),
+    ...found.prompts.map((text) => make("details", {}, make("summary", {}, "What was asked"), make("pre", {}, text))),
+    known.length ? make("dl", {}, ...known) : null].filter((node) => node !== null));
+}
+function frame(found, boxes) {
+  const picture = make("img", { src: "/api/picture?" + new URLSearchParams({ id: found.id }), alt: `the picture of ${found.id}`, loading: "lazy" });
+  if (!found.size) return make("div", { class: "frame" }, picture);
+  const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("viewBox", `0 0 ${found.size[0]} ${found.size[1]}`);
+  const draw = (item, kind) => {
+    const [x1, y1, x2, y2] = item.box, rect = document.createElementNS(ns, "rect"), title = document.createElementNS(ns, "title");
+    for (const [key, value] of Object.entries({ x: x1, y: y1, width: Math.max(0, x2 - x1), height: Math.max(0, y2 - y1), class: kind })) rect.setAttribute(key, value);
+    title.textContent = `${item.label}${item.score === null ? "" : " " + item.score.toFixed(2)} (${kind === "truth" ? "truth" : kind === "hit" ? "matched" : "not matched"})`;
+    rect.append(title); svg.append(rect);
+  };
+  if (about.boxes) { found.truth.forEach((item) => draw(item, "truth")); boxes.forEach((item) => draw(item, item.matched ? "hit" : "miss")); }
+  const node = make("div", { class: "frame" }, picture, svg);
+  if (!about.boxes) node.style.maxWidth = "24rem";
+  return node;
+}
+async function step(by_) {
+  const i = rows.findIndex((row) => row.id === state.id) + by_;
+  if (i >= 0 && i < rows.length) choose(rows[i].id);
+}
+let waiting = 0;
+by("q").oninput = () => { clearTimeout(waiting); waiting = setTimeout(() => { state.q = by("q").value; state.page = 0; state.id = ""; list(); }, 150); };
+for (const name of ["show", "where"]) by(name).onchange = () => { state[name] = by(name).value; state.page = 0; state.id = ""; list(); };
+by("back").onclick = () => { state.page -= 1; state.id = ""; list(); };
+by("next").onclick = () => { state.page += 1; state.id = ""; list(); };
+by("filters").onsubmit = (event) => event.preventDefault();
+document.onkeydown = (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (/INPUT|SELECT/.test(event.target.tagName)) { if (event.key === "Escape") event.target.blur(); return; }
+  if (event.key === "/") { by("q").focus(); event.preventDefault(); }
+  else if (event.key === "j" || event.key === "ArrowDown") { step(1); event.preventDefault(); }
+  else if (event.key === "k" || event.key === "ArrowUp") { step(-1); event.preventDefault(); }
+  else if (event.key === "b") document.body.classList.toggle("bare");
+};
+window.onhashchange = () => { fromAddress(); list(); };
+(async () => {
+  about = await get("/api/about");
+  by("title").textContent = `${about.samples.toLocaleString()} samples: ${about.runs.map((run) => run.name).join(", ")}`;
+  by("report").hidden = !about.report;
+  const shows = ["all", "all right", "all wrong", "disagree", "unreadable", ...about.runs.map((_, i) => `wrong ${i + 1}`)];
+  by("show").append(...shows.map((name) => make("option", { value: name }, name.startsWith("wrong ") ? `wrong: ${about.runs[Number(name.slice(6)) - 1].name}` : name)));
+  for (const [name, values] of Object.entries(about.attributes)) by("where").append(...values.map((value) => make("option", { value: `${name}=${value}` }, `${name}: ${value}`)));
+  fromAddress();
+  by("q").value = state.q; by("show").value = state.show; by("where").value = state.where;
+  list();
+})();

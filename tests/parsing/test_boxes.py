@@ -22,6 +22,7 @@ QWEN = [
     ("fenced", '```json\n[{"bbox_2d": [1, 2, 3, 4], "label": "cat"}]\n```', [("cat", [1, 2, 3, 4])], "ok", "intact", 0),
     ("a fence that never ends", '```json\n[{"bbox_2d": [1, 2, 3, 4], "label": "cat"}]', [("cat", [1, 2, 3, 4])], "ok", "intact", 0),
     ("an object per line", '{"bbox_2d": [1, 2, 3, 4], "label": "a"}\n{"bbox_2d": [5, 6, 7, 8], "label": "b"}', [("a", [1, 2, 3, 4]), ("b", [5, 6, 7, 8])], "ok", "intact", 0),
+    ("the same again", '{"bbox_2d": [1, 2, 3, 4], "label": "a"}\n' * 3, [("a", [1, 2, 3, 4])] * 3, "ok", "intact", 0),
     ("a duplicated key begins a new entry", '[{"bbox_2d": [1, 2, 3, 4], "label": "a", "bbox_2d": [5, 6, 7, 8], "label": "b"}]', [("a", [1, 2, 3, 4]), ("b", [5, 6, 7, 8])], "ok", "intact", 0),
     ("comments", '[ // all of them\n{"bbox_2d": [1, 2, /* x2 */ 3, 4], "label": "cat"} # end\n]', [("cat", [1, 2, 3, 4])], "ok", "repaired", 0),
     ("missing commas", '[{"bbox_2d": [1 2 3 4] "label": "a"} {"bbox_2d": [5, 6, 7, 8], "label": "b"}]', [("a", [1, 2, 3, 4]), ("b", [5, 6, 7, 8])], "ok", "repaired", 0),

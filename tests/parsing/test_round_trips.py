@@ -106,6 +106,17 @@ def test_a_small_box_keeps_its_area_in_every_form() -> None:
         assert len(value) == 3, (name, text)
 
 
+def test_a_loop_of_the_same_box_stays_as_long_as_it_is() -> None:
+    same = Detections(np.tile([[64.0, 48, 320, 240]], (60, 1)), ("cat",) * 60)
+    for name, form in FORMS:
+        text = write_boxes(same, notation=name, size=SIZE, input_size=SEEN, format=form)
+        reading = read_reply(text, notation=name, size=SIZE, input_size=SEEN, finish="stop")
+        points = NOTATIONS[name].points or FORMATS[form].points
+        value = reading.points.value if points else reading.boxes.value
+        assert value is not None, (name, form)
+        assert len(value) == 60, (name, form)
+
+
 def test_what_a_form_cannot_carry_is_said() -> None:
     for name, label in (("paligemma", "a;b"), ("internvl", "a<b"), ("florence-2", "<x>"), ("yolo", "a: b")):
         with pytest.raises(SpecError, match="cannot carry the label"):

@@ -49,7 +49,7 @@ State: TypeAlias = Literal["closed", "forced", "open"]
 Value: TypeAlias = "Group | Number | Word | str"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Group:
     """A bracketed group: members with their keys (None in lists), and where it stands in the text.
 

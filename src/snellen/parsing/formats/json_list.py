@@ -46,15 +46,14 @@ def _read(text: str, context: Context) -> Scan:
     answers = [_Answer(root, entries(root), fence) for fence, root in _roots(text)]
     telling = [a for a in answers if a.found.boxed or _is_cut(a) or (a.found.empty and not a.found.items)]
     pool = [a for a in telling if a.fence] or telling
-    strong = [a for a in pool if a.found.boxed or _is_cut(a)]
-    last = pool[-1] if pool and pool[-1].fence and not strong else strong[-1] if strong else pool[-1] if pool else None
-    if pool and pool[-1].fence and pool[-1].found.empty:
-        last = pool[-1]
-    if last is None:
+    if not pool:
         return _repaired(text, context) if _BOX_KEY.search(text) and answers else Scan()
-    chosen = _joined(text, strong, last)
+    strong = [a for a in pool if a.found.boxed or _is_cut(a)]
+    final = pool[-1]
+    settled = not strong or (final.fence > 0 and final.found.empty and not final.found.boxed)
+    chosen = [final] if settled else _joined(text, strong)
     scanned = _scan_of(text, chosen, context)
-    if len(strong) > len(chosen) and last in strong:
+    if not settled and len(chosen) < len(strong):
         note = "an earlier list is set aside"
         scanned = dataclasses.replace(scanned, reason="; ".join(filter(None, (scanned.reason, note))))
     if not scanned.cut and not any(item.numbers or item.nothing for item in scanned.items) and scanned.items:
@@ -91,20 +90,18 @@ def _is_cut(answer: _Answer) -> bool:
     return root.kind == "{" or any(isinstance(v, Group) and v.kind == "{" for v in root.values) or not root.members
 
 
-def _joined(text: str, strong: Sequence[_Answer], last: _Answer) -> list[_Answer]:
-    """The answers before the last that belong to it: objects one after another, lists with nothing between."""
-    chosen = [last]
-    if last not in strong:
-        return chosen
-    for before in reversed(strong[: strong.index(last)]):
-        after = chosen[0]
+def _joined(text: str, strong: Sequence[_Answer]) -> list[_Answer]:
+    """The last answer and those before it that belong to it: objects one after another, lists with nothing between."""
+    chosen = [strong[-1]]
+    for before in reversed(strong[:-1]):
+        after = chosen[-1]
         objects = before.root.kind == "{" and after.root.kind == "{"
         gap = text[before.root.end : after.root.start]
         same = before.fence == after.fence and (objects or _GAP.fullmatch(gap) is not None)
         if not same and not _are_parts(before, after, gap):
             break
-        chosen.insert(0, before)
-    return chosen
+        chosen.append(before)
+    return chosen[::-1]
 
 
 def _are_parts(before: _Answer, after: _Answer, gap: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from snellen.core.estimates import Estimate
@@ -51,3 +53,13 @@ def test_a_change_of_one_option_is_found_and_its_effect_paired(star: dict[str, R
 
 def test_runs_that_differ_in_more_than_one_option_are_no_ablation(star: dict[str, Run]) -> None:
     assert varied(views_of([star["large"], star["tiny"]])) == []
+
+
+def test_a_pair_that_the_guard_keeps_apart_has_dashes_and_a_reason(star: dict[str, Run]) -> None:
+    one, other = views_of([star["narrow"], star["tiny"]])
+    strict = replace(other.results, guard={**other.results.guard, "reader": "letters"})
+    grid = ablation([one, replace(other, results=strict)], "size", "regular", "small", questions=("shape", "color"))
+    assert grid is not None
+    assert grid.rows == ((one.name, None, None),)
+    assert f"{one.name} is not compared" in grid.note
+    assert "how answers were read" in grid.note

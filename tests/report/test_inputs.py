@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,10 @@ def test_a_run_that_was_not_scored_is_refused_with_what_to_type(tmp_path: Path) 
     )
     with pytest.raises(StoreError, match="snellen score"):
         views_of([run])
+
+
+def test_runs_scored_by_other_rules_stand_apart(star: dict[str, Run]) -> None:
+    one, other = views_of([star["large"], star["narrow"]])
+    strict = replace(other, results=replace(other.results, guard={**other.results.guard, "reader": "letters"}))
+    assert len(parts([one, other])) == 1
+    assert len(parts([one, strict])) == 2

@@ -146,21 +146,22 @@ def verdict(views: Sequence[View], found: Sequence[Pair], metric: str) -> str:
 def ablation(views: Sequence[View], option: str, a: object, b: object, *, questions: Sequence[str]) -> Grid | None:
     """Accuracy with `option = a` minus accuracy with `option = b`, for runs alike in all else (Tables 8 and 9).
 
-    None where no two runs differ in that option alone, or none of them can be compared.
+    None where no two runs differ in that option alone. Two that the guard keeps apart have dashes; the note says why.
     """
     rows: list[tuple[Cell, ...]] = []
+    note = "Paired differences on the same scenes, with 95 % intervals; the run named is the first of its pair."
     for one, other in _twins(views, option, a, b):
         cells: list[Cell] = [one.name]
         try:
             cells += [_gap(other, one, question) for question in questions]
-        except GuardError:
-            continue
+        except GuardError as error:
+            cells += [None] * len(questions)
+            note += f" {one.name} is not compared: {error}"
         rows.append(tuple(cells))
     if not rows:
         return None
     columns = (Column("Run"), *(Column(question.capitalize() or "All", "points") for question in questions))
     title = f"Accuracy, points: {option.replace('_', ' ')} {_value(a)} minus {_value(b)}"
-    note = "Paired differences on the same scenes, with 95 % intervals; the run named is the first of its pair."
     return Grid(f"ablation-{option}-{a}-{b}".replace("_", "-").lower(), title, columns, tuple(rows), note)
 
 

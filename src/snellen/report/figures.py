@@ -96,7 +96,7 @@ def figure(id: str, chart: Any, *, title: str, alt: str, note: str = "") -> Figu
         rule=alt_.MarkConfig(color=INK),
     )
     chart.config = config
-    return Figure(id, title, alt, chart.to_dict(), note)
+    return Figure(id, title, alt, chart.to_dict(validate=False), note)
 
 
 def _attribute(text: str) -> str:

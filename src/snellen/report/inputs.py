@@ -118,7 +118,9 @@ def comparable(views: Sequence[View]) -> list[list[View]]:
 
 
 def parts(views: Sequence[View]) -> list[list[View]]:
-    """Runs that may stand in one table: no two of them give different truths, or samples, to one kind of question."""
+    """Runs that may stand in one table: no two of them give different truths, or samples, to one kind of question, or
+    were scored by different rules.
+    """
     found: list[list[View]] = []
     for view in views:
         home = next((part for part in found if all(_agree(view, other) for other in part)), None)
@@ -132,6 +134,9 @@ def parts(views: Sequence[View]) -> list[list[View]]:
 def _agree(one: View, other: View) -> bool:
     if one.grounded or other.grounded:
         return one.grounded == other.grounded and one.results.guard == other.results.guard
+    guards = ({k: v for k, v in view.results.guard.items() if k not in {"truth", "samples"}} for view in (one, other))
+    if one.results.task == other.results.task and canonical(next(guards)) != canonical(next(guards)):
+        return False
     shared = set(one.questions) & set(other.questions)
     return all(one.asked_of[question] == other.asked_of[question] for question in shared)
 

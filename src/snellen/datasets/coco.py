@@ -216,7 +216,7 @@ def _referred(
 def _ids(ids: Int | list[Any]) -> Sequence[Id] | Int:
     if isinstance(ids, np.ndarray):
         return ids
-    return [] if all(key is None for key in ids) else ["" if key is None else key for key in ids]
+    return [] if all(key is None for key in ids) else [key if type(key) in {int, str} else f"{key}" for key in ids]
 
 
 def _sizes(images: list[dict[str, Any]]) -> Int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -27,7 +28,11 @@ class Ids:
 
     def add(self, values: list[Any]) -> None:
         """Adds a piece."""
-        self.pieces.append(np.array(values, dtype=np.int64) if {*map(type, values)} <= {int} else values)
+        if {*map(type, values)} <= {int}:
+            with suppress(OverflowError):  # ids beyond 64 bit stay in a list
+                self.pieces.append(np.array(values, dtype=np.int64))
+                return
+        self.pieces.append(values)
 
     def column(self) -> Int | list[Any]:
         """The whole column: an array where all are whole numbers."""

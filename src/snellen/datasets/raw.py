@@ -95,7 +95,7 @@ def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np
 
 def index_of_numbers(ids: Sequence[Any], wanted: ArrayLike) -> NDArray[np.int64] | None:
     """The same for whole numbers alone, vectorised; None where ids are not."""
-    if not all(type(key) is int for key in ids):
+    if not all(type(key) is int and abs(key) < 2**62 for key in ids):
         return None
     keys = np.array(ids, dtype=np.int64)
     column = np.asarray(wanted, dtype=np.int64)

@@ -50,9 +50,9 @@ def write_data(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"the folder must be new or empty: {folder}")
     writer = WRITERS[format]
-    folder.mkdir(parents=True, exist_ok=True)
-    lost = writer.lost(dataset)
     parts = _parts(dataset, apart=format != "voc")
+    lost = writer.lost(dataset)
+    folder.mkdir(parents=True, exist_ok=True)
     absent = []
     for name, part in parts.items():
         writer.write(part, folder, name)

@@ -25,6 +25,7 @@ PIECE = 1 << 22
 _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*')
 _SPACE = b" \t\r\n"
 _NEXT = re.compile(rb"\s*,\s*\{")
+_CLOSE = re.compile(rb"\}\s*\]")
 
 
 class JsonStream:
@@ -114,9 +115,13 @@ class JsonStream:
             yield []
 
     def _items(self) -> tuple[list[Any], int]:
-        """Whole items from here on and where they end: first by a guess that parsing confirms, else by counting."""
-        guess = self._buffer.rfind(b"}", self._at, self._at + self.piece)
-        if guess > 0 and _NEXT.match(self._buffer, guess + 1):
+        """Whole items from here on and where they end: first by guesses that parsing confirms, else by counting."""
+        last = self._buffer.rfind(b"}", self._at, self._at + self.piece)
+        close = _CLOSE.search(self._buffer, self._at, self._at + self.piece)
+        guesses = [close.start()] if close else []
+        if last > 0 and _NEXT.match(self._buffer, last + 1):
+            guesses.append(last)
+        for guess in guesses:
             try:
                 return orjson.loads(b"[" + self._buffer[self._at : guess + 1] + b"]"), guess + 1
             except orjson.JSONDecodeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,7 +158,7 @@ def _answers(view: View, rows: Sequence[int], cabinet: Cabinet) -> dict[str, Any
             "picture": small.address if small else None,
             "missing": pictures.missing.get(row["sample"], ""),
             "question": row["question"],
-            "text": row.get("attr.text", ""),
+            "text": row.get("attr.text") or _asked(row),
             "target": row["target"],
             "answer": row["answer"],
             "correct": bool(row["correct"]),
@@ -167,6 +167,12 @@ def _answers(view: View, rows: Sequence[int], cabinet: Cabinet) -> dict[str, Any
         })  # fmt: skip
     shown = f"{len(items):,} of {len(view.outcomes):,} answers"
     return {"note": " ".join(filter(None, (f"Shown: {shown}.", pictures.problem))), "items": items}
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    """What was asked, where the wording is not known: the kind of question and what it was about."""
+    about = str(row.get("attr.entity", "")).replace("_", " ")
+    return f"{row['question']}: {about}" if about else str(row["question"])
 
 
 def said(replies: Sequence[tuple[Key, Reply | Failed]], *, most: int = REPLY_SHOWN) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from snellen.core.estimates import Estimate
 from snellen.evals.comparison import Comparison
+from snellen.evals.resolution import sentence
 from snellen.evals.results import Results
 
 
@@ -27,6 +28,8 @@ def show_results(results: Results, *, console: Console | None = None) -> None:
     for name, value in results.facts.items():
         if not isinstance(value, dict | list):
             out.print(f"{name.replace('_', ' ')}: {value}", highlight=False)
+    if "resolution" in results.facts:
+        out.print(sentence(results.facts["resolution"]), highlight=False)
 
 
 def _wide(title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> Table:

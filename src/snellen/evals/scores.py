@@ -10,6 +10,7 @@ from snellen.core.errors import IncompleteError
 from snellen.core.stages import AnyTask, Exchange, Failed, Key, Prompt, Reading, Reply, Sample
 from snellen.core.tables import Tables
 from snellen.evals.measures import results_of
+from snellen.evals.resolution import audit
 from snellen.evals.results import Results
 from snellen.evals.tasks import open_task
 from snellen.runs.store import Run
@@ -44,8 +45,11 @@ def score(
         )
     results = results_of(tables, task=str(task.spec["task"]), options=_options(task), intervals=intervals, draws=draws,
                          seed=seed)  # fmt: skip
+    seen = audit(run, tables)
+    more: dict[str, Any] = {} if seen is None else {"resolution": seen.to_json()}
     if missing:
-        results = replace(results, facts={**results.facts, "missing_answers": len(missing)})
+        more["missing_answers"] = len(missing)
+    results = replace(results, facts={**results.facts, **more})
     run.write_tables(tables)
     run.write_results(results.to_json())
     return results

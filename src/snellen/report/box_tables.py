@@ -75,6 +75,36 @@ def set_grid(views: Sequence[View]) -> Grid:
     return Grid("set", "What was scored", columns, tuple(rows))
 
 
+def resolution_grid(views: Sequence[View]) -> Grid | None:
+    """How large the objects are in what each model saw; None where no run knows."""
+    rows = []
+    for view in views:
+        found = view.results.facts.get("resolution")
+        if found is not None:
+            names = ("median_px", "median_px_seen", "px_per_token", "median_tokens", "under_one_token")
+            rows.append((view.name, *(found.get(name) for name in names), SEEN[str(found["sizes"])]))
+    if not rows:
+        return None
+    columns = (
+        Column("Run"),
+        Column("Median object, px", "number"),
+        Column("as seen, px", "number"),
+        Column("Token, px", "number"),
+        Column("Median object, tokens", "number"),
+        Column("Under one token, %", "percent"),
+        Column("Size seen is"),
+    )
+    note = "px: square root of a box's area. Tokens: area in vision tokens; what is smaller than one is hardly placed."
+    return Grid("resolution", "How large the objects are to the model", columns, tuple(rows), note)
+
+
+SEEN = {
+    "seen": "told by the model", "sent": "what was sent", "max_pixels": "worked out from max_pixels",
+    "as stored": "that of the files",
+}  # fmt: skip
+"""Where the size that a model saw is from."""
+
+
 def by_class(views: Sequence[View]) -> Grid:
     """A row per class: instances, then AP, precision, recall, F1 of one run, or AP and F1 of several."""
     first = Instances(views[0].tables)

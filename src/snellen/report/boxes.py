@@ -54,7 +54,9 @@ def precision(runs: Sequence[Boxes]) -> Section:
     views = [run.view for run in runs]
     curves = figures.precision_recall(views)
     blocks: list[Block] = [Row(tuple(curves))] if curves else []
-    return Section("precision", "Precision and recall", (*blocks, *tables.families(views)))
+    sizes = tables.resolution_grid(views)
+    blocks += [*tables.families(views), *([] if sizes is None else [sizes])]
+    return Section("precision", "Precision and recall", tuple(blocks))
 
 
 def classes(runs: Sequence[Boxes]) -> Section:

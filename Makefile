@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: demo test test-tier2 check docs bench clean
+.PHONY: demo test test-tier2 test-slow check docs clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.done  ## the main job, offline: ends by naming the report it wrote
@@ -16,8 +16,11 @@ demo: $(VENV)/core.done  ## the main job, offline: ends by naming the report it 
 test: $(VENV)/test.done  ## the default tests: no network, GPU or weights
 	$(BIN)/python -m pytest
 
-test-tier2: $(VENV)/tier2.done  ## torch, servers, a browser
-	$(BIN)/python -m pytest -m "tier2 or slow or real"
+test-tier2: $(VENV)/tier2.done  ## torch, servers, a browser (Debian's chromium, where there is one)
+	$(BIN)/python -m pytest -m "(tier2 or real) and not slow" --timeout 600
+
+test-slow: $(VENV)/test.done  ## simulations and kills that take minutes
+	$(BIN)/python -m pytest -m slow --timeout 1800
 
 check: $(VENV)/check.done  ## linters, types, import contract
 	$(BIN)/ruff check .
@@ -51,5 +54,5 @@ $(VENV)/docs.done: $(VENV)/core.done
 	@touch $@
 
 $(VENV)/tier2.done: $(VENV)/test.done
-	$(PIP) -e '.[test,hf,onnx,llamacpp]'
+	$(PIP) -e '.[test,tier2,hf,onnx,llamacpp]'
 	@touch $@

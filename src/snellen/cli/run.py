@@ -85,6 +85,7 @@ def run(
     from snellen.evals.tasks import open_task
     from snellen.models.named import resolve
     from snellen.models.table import build
+    from snellen.runs.capacity import check_capacity
     from snellen.runs.loop import Choices
     from snellen.runs.manifest import Selection
 
@@ -101,6 +102,7 @@ def run(
         from snellen.models.cache import CachedModel, ReplyCache, cache_file
 
         answering = CachedModel(answering, ReplyCache(cache_file()))
+    check_capacity(asked, spec, requests=len(asked.samples))
     if dry_run:
         _dry_run(asked, answering, choices, out, as_json=json_)
         return

@@ -195,7 +195,7 @@ def openai(spec: ModelSpec, task: AnyTask | None = None) -> OpenAIModel:
         timeout=options.number("timeout", 180.0, low=0.001) or 180.0,
         requests_per_second=options.number("requests_per_second", None, low=1e-6),
     )
-    options.done(aside=("price",))
+    options.done(aside=("price", "context", "single_picture"))
     return model
 
 

@@ -36,7 +36,10 @@ SPEAKING = frozenset({"openai", "hf", "embedded"})
 
 GROUP = "snellen.models"
 
-OPERATIONAL = frozenset({"attempts", "base_url", "concurrency", "key_env", "price", "requests_per_second", "timeout"})
+OPERATIONAL = frozenset(
+    {"attempts", "base_url", "concurrency", "context", "key_env", "price", "requests_per_second", "single_picture",
+     "timeout"}
+)  # fmt: skip
 """Options that say how a model is reached, not what it answers: they may differ between a run and its resumption."""
 
 

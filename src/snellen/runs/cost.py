@@ -97,7 +97,7 @@ def price_of(spec: ModelSpec) -> Price | None:
 
 def plan(task: AnyTask, spec: ModelSpec, *, ids: frozenset[str] | None, requests: int, draws: int = 1) -> Plan:
     """The plan for `requests` requests of the selected samples, from up to 200 prompts spread over them."""
-    prompts = _spread(task, ids, count=max(1, requests // draws))
+    prompts = spread(task, ids, count=max(1, requests // draws))
     pixels = spec.options.get("max_pixels")
     limit = pixels if isinstance(pixels, int) else None
     into, out, most = (
@@ -134,7 +134,8 @@ def budget(run: Run, price: Price | None, dollars: float) -> Stop:
     return stop
 
 
-def _spread(task: AnyTask, ids: frozenset[str] | None, *, count: int) -> list[Prompt]:
+def spread(task: AnyTask, ids: frozenset[str] | None, *, count: int) -> list[Prompt]:
+    """Up to `LOOKED_AT` (twice that at most) of the task's `count` prompts, evenly spread."""
     step = max(1, count // LOOKED_AT)
     every: Iterator[Prompt] = (prompt for sample in walk(task, ids) for prompt in task.prompts(sample))
     return [prompt for i, prompt in enumerate(every) if i % step == 0]

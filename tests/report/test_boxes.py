@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 from PIL import Image
 
 from snellen.core.detections import Detections
+from snellen.core.estimates import Estimate
 from snellen.core.stages import Prompt, Reply
-from snellen.report.box_data import CROWDS, SIZES, binned, crowd_names, grid_cells, shares, size_names
-from snellen.report.box_tables import confused, confusions
+from snellen.report.box_data import grid_cells
+from snellen.report.box_tables import by_attribute, confused, confusions
+from snellen.report.box_terms import failures_grid, set_grid, ties_grid
 from snellen.report.boxes import Boxes, sections
 from snellen.report.examples import boxes as gallery
 from snellen.report.grids import Grid
@@ -101,25 +104,21 @@ def test_recall_is_mapped_over_the_picture(view: View) -> None:
     assert cells == {(1, 1): (1, 2), (6, 6): (0, 2)}
 
 
-def test_shares_have_intervals_over_pictures(view: View) -> None:
-    found = Boxes.of(view).instances
-    stratum = np.where(found.truth, binned(found.side, SIZES), -1)
-    by_size = shares(view, of=found.hit, among=found.truth, strata=stratum, names=size_names())
-    assert {name: (e.value, e.n) for name, e in by_size.items()} == {"16 to 32": (0.0, 2), "32 to 64": (0.5, 2)}
-    assert all(e.low is None for e in by_size.values()), "all of a size stand in one picture: no interval"
-    whole = shares(view, of=found.hit, among=found.truth, strata=np.zeros(len(found.hit), dtype=int), names=["all"])
-    assert whole["all"].low is not None
-    assert whole["all"].high is not None
-    assert whole["all"].low < 0.25 < whole["all"].high
+def test_recall_by_stratum_stands_as_the_results_hold_it(view: View) -> None:
+    section = {made.id: made for made in sections([Boxes.of(view)])}["strata"]
+    grids = {block.id: block for block in section.blocks if isinstance(block, Grid)}
+    by_size = {row[0]: (row[2].value, row[1]) for row in grids["recall-by-size"].rows}  # type: ignore[union-attr]
+    assert by_size == {"16 to 32": (0.0, 2), "32 to 64": (0.5, 2)}
+    assert "recall-by-crowding" in grids
 
 
-def test_classes_of_size_and_crowding_cover_everything() -> None:
-    assert size_names()[0] == "under 16"
-    assert size_names()[-1] == "384 up"
-    assert len(size_names()) == len(SIZES) - 1
-    assert crowd_names() == ["1", "2", "3 to 4", "5 to 8", "9 to 16", "17 to 32", "33 up"]
-    assert binned(np.array([1, 2, 3, 4, 33, 5000]), CROWDS).tolist() == [0, 1, 2, 2, 6, 6]
-    assert binned(np.array([0.0, 15.99, 16.0, 1e9]), SIZES).tolist() == [0, 0, 1, len(SIZES) - 2]
+def test_scores_duplicates_and_the_operating_point_are_told(view: View) -> None:
+    (row,) = set_grid([view]).rows
+    assert row[1:5] == (3, 2, 4, 5)
+    assert row[5] == view.results.facts["duplicates"]
+    assert row[6:] == ("model", "all")
+    assert ties_grid([view]) is None
+    assert failures_grid([view]) is not None, "a label outside the classes fails the strict reading"
 
 
 def test_the_gallery_holds_boxes_kinds_and_pictures(view: View, tmp_path: Path) -> None:
@@ -183,4 +182,14 @@ def test_boxes_without_scores_are_ranked_by_f1_and_drawn_as_points(make_run: Cal
     (curve,) = made["precision"].blocks[0].figures  # type: ignore[union-attr]
     assert "operating point" in curve.note
     headings = {block.id for block in made["precision"].blocks if isinstance(block, Grid)}
-    assert "matching" in headings
+    assert {"matching", "ap-ties"} <= headings
+
+
+def test_an_attribute_of_the_pictures_has_a_table_of_its_own(view: View) -> None:
+    some = {"dark": {"f1": Estimate(0.5, 0.4, 0.6)}, "bright": {"f1": Estimate(0.7)}}
+    groups = {**view.results.groups, "lighting": some}
+    lit = replace(view, results=replace(view.results, groups=groups))
+    grid = by_attribute([lit], "lighting", metrics=[("f1", "F1")])
+    assert grid.rows == (("bright", Estimate(0.7)), ("dark", Estimate(0.5, 0.4, 0.6)))
+    made = {section.id: section for section in sections([Boxes.of(lit)])}
+    assert [block.id for block in made["attributes"].blocks] == ["by-lighting"]  # type: ignore[union-attr]

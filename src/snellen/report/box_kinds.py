@@ -12,8 +12,6 @@ from snellen.core.estimates import Estimate
 from snellen.core.tables import KINDS
 from snellen.report.box_data import Instances
 from snellen.report.inputs import View
-from snellen.scoring import error_costs
-from snellen.statistics.intervals import bootstrap
 
 WORDS: Mapping[str, str] = {
     "hit": "right place (IoU .5 or more), right label",
@@ -39,15 +37,14 @@ class Kinds:
 
     kind: NDArray[np.str_]
     counts: Mapping[str, int]
-    cost: Mapping[str, Estimate]
+    cost: Mapping[str, Estimate | None]
 
 
 def kinds(view: View, instances: Instances) -> Kinds:
-    """The kinds of all instances of a run, with costs and their intervals over its clusters."""
+    """The kinds of all instances of a run, with the costs that its results hold."""
     named = np.array([name if name in WORDS else "" for name in KINDS])
     kind = named[instances.table["kind"]]
     counts = {name: int((kind[instances.predicted] == name).sum()) for name in WORDS if name != "miss"}
     counts["miss"] = int((kind[instances.truth] == "miss").sum())
-    measure = error_costs.measure(view.tables)
-    found = bootstrap(measure, view.outcomes["cluster"], draws=500, rng=np.random.default_rng(0))
-    return Kinds(kind, counts, {name: found[f"cost_{name}"] for name in ERRORS})
+    costs = view.results.groups.get("errors", {}).get("all", {})
+    return Kinds(kind, counts, {name: costs.get(f"cost_{name}") for name in ERRORS})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from snellen.core.estimates import Estimate
+from snellen.report.answer_tables import in_order, slug
 from snellen.report.box_data import Instances
 from snellen.report.grids import Cell, Column, Grid, Kind
 from snellen.report.inputs import View
@@ -17,8 +18,7 @@ FAMILIES: tuple[tuple[str, str, tuple[tuple[str, str, Kind], ...], str], ...] = 
     ("ap", "Average precision, %", (("ap", "AP", "percent"), ("ap50", "AP50", "percent"), ("ap75", "AP75", "percent"),
         ("ap_small", "AP small", "percent"), ("ap_medium", "AP medium", "percent"), ("ap_large", "AP large", "percent"),
         ("ar", "AR", "percent")),
-        "COCO's: mean over IoU .50 to .95 and classes. Detections without scores are all tied: AP rests on how ties "
-        "are ranked: such runs are ranked by F1."),
+        "COCO's: mean over IoU .50 to .95 and classes."),
     ("matching", "Precision and recall, %", (("precision", "Precision", "percent"), ("recall", "Recall", "percent"),
         ("f1", "F1", "percent"), ("f1_agnostic", "F1, any label", "percent"), ("recall75", "Recall at .75", "percent"),
         ("mean_iou", "Mean IoU", "percent"), ("parse_rate", "Replies read", "percent")),
@@ -49,60 +49,16 @@ def _known(view: View, metric: str) -> bool:
     return found is not None and found.value is not None
 
 
-def set_grid(views: Sequence[View]) -> Grid:
-    """How much there is: pictures, true and predicted instances, and how the predictions are scored."""
-    columns = (
-        Column("Run"),
-        Column("Pictures", "count"),
-        Column("Classes", "count"),
-        Column("True instances", "count"),
-        Column("Predicted", "count"),
-        Column("Scores"),
-        Column("Operating point"),
+def by_attribute(views: Sequence[View], attribute: str, *, metrics: Sequence[tuple[str, str]]) -> Grid:
+    """A row per value of a picture's attribute; per run the metrics."""
+    values = list(dict.fromkeys(v for view in views for v in view.results.groups.get(attribute, {})))
+    columns = [Column(attribute.replace("_", " ").capitalize())]
+    columns += [Column(name, "percent", "" if len(views) == 1 else view.name) for view in views for _, name in metrics]
+    rows = tuple(
+        (value, *(view.results.groups.get(attribute, {}).get(value, {}).get(m) for view in views for m, _ in metrics))
+        for value in in_order(values)
     )
-    rows = []
-    for view in views:
-        found = Instances(view.tables)
-        said = found.table["score"][~found.table["truth"]]
-        scored = float(np.isfinite(said).mean()) if len(said) else 0.0
-        source = "given" if scored == 1 else "none" if scored == 0 else f"{100 * scored:.0f} % given"
-        least = view.results.facts.get("min_score", view.task.get("min_score"))
-        predicted = int(view.outcomes["predicted"].sum())
-        rows.append(
-            (view.name, len(view.outcomes), len(view.tables.classes), int(found.truth.sum()), predicted, source,
-             "all predictions" if least is None else f"score of {least} or more")
-        )  # fmt: skip
-    return Grid("set", "What was scored", columns, tuple(rows))
-
-
-def resolution_grid(views: Sequence[View]) -> Grid | None:
-    """How large the objects are in what each model saw; None where no run knows."""
-    rows = []
-    for view in views:
-        found = view.results.facts.get("resolution")
-        if found is not None:
-            names = ("median_px", "median_px_seen", "px_per_token", "median_tokens", "under_one_token")
-            rows.append((view.name, *(found.get(name) for name in names), SEEN[str(found["sizes"])]))
-    if not rows:
-        return None
-    columns = (
-        Column("Run"),
-        Column("Median object, px", "number"),
-        Column("as seen, px", "number"),
-        Column("Token, px", "number"),
-        Column("Median object, tokens", "number"),
-        Column("Under one token, %", "percent"),
-        Column("Size seen is"),
-    )
-    note = "px: square root of a box's area. Tokens: area in vision tokens; what is smaller than one is hardly placed."
-    return Grid("resolution", "How large the objects are to the model", columns, tuple(rows), note)
-
-
-SEEN = {
-    "seen": "told by the model", "sent": "what was sent", "max_pixels": "worked out from max_pixels",
-    "as stored": "that of the files",
-}  # fmt: skip
-"""Where the size that a model saw is from."""
+    return Grid(f"by-{slug(attribute)}", f"By {attribute.replace('_', ' ')}, %", tuple(columns), rows)
 
 
 def by_class(views: Sequence[View]) -> Grid:
@@ -161,10 +117,9 @@ def confusions(view: View, *, most: int = 15) -> Grid:
     return Grid(f"confusions-{view.slug}", f"Commonest confusions: {view.name}", columns, rows)
 
 
-def strata_grid(id: str, title: str, heading: str, found: dict[str, dict[str, Estimate]], names: Sequence[str]) -> Grid:
-    """Shares by stratum: a row per stratum, a column per run, and how many instances there are."""
-    present = [name for name in names if any(name in some for some in found.values())]
-    counts = {name: max(some[name].n or 0 for some in found.values() if name in some) for name in present}
-    rows = tuple((name, counts[name], *(some.get(name) for some in found.values())) for name in present)
-    columns = (Column(heading), Column("True instances", "count"), *(Column(run, "percent") for run in found))
+def strata_grid(id: str, title: str, found: Mapping[str, Mapping[str, Estimate]], names: Sequence[str]) -> Grid:
+    """Recall by stratum: a row per stratum, a column per run, and how many true instances there are."""
+    counts = {name: max((some[name].n or 0 for some in found.values() if name in some), default=0) for name in names}
+    rows = tuple((name, counts[name], *(some.get(name) for some in found.values())) for name in names)
+    columns = (Column("Instances"), Column("How many", "count"), *(Column(run, "percent") for run in found))
     return Grid(id, title, columns, rows)

@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from snellen.core.estimates import Estimate
 from snellen.report import box_figures as figures
 from snellen.report import box_tables as tables
+from snellen.report import box_terms as terms
 from snellen.report.blocks import Block, Row, Section, Text
-from snellen.report.box_data import (
-    CROWDS,
-    SIZES,
-    Instances,
-    binned,
-    crowd_names,
-    grid_cells,
-    shares,
-    size_names,
-)
+from snellen.report.box_data import Instances, grid_cells
 from snellen.report.box_kinds import ERRORS, WORDS, Kinds, kinds
 from snellen.report.cells import Cell as GridCell
 from snellen.report.figures import Figure
@@ -45,7 +36,8 @@ class Boxes:
 
 def sections(runs: Sequence[Boxes]) -> list[Section]:
     """All sections that these runs about boxes have something for."""
-    made = [precision(runs), classes(runs), errors(runs), confusion(runs), field(runs), strata(runs)]
+    makers = (precision, classes, errors, confusion, field, strata, attributes)
+    made = (make(runs) for make in makers)
     return [section for section in made if section.blocks]
 
 
@@ -54,8 +46,8 @@ def precision(runs: Sequence[Boxes]) -> Section:
     views = [run.view for run in runs]
     curves = figures.precision_recall(views)
     blocks: list[Block] = [Row(tuple(curves))] if curves else []
-    sizes = tables.resolution_grid(views)
-    blocks += [*tables.families(views), *([] if sizes is None else [sizes])]
+    extra = (terms.ties_grid(views), terms.failures_grid(views), terms.resolution_grid(views))
+    blocks += [*tables.families(views), *(grid for grid in extra if grid is not None)]
     return Section("precision", "Precision and recall", tuple(blocks))
 
 
@@ -124,23 +116,43 @@ def _cells(run: Boxes, *, true: bool) -> list[GridCell]:
     return grid_cells(instances, of=~instances.hit, among=instances.predicted)
 
 
+STRATA = {
+    "recall by size": "square root of the area, px",
+    "recall by share": "share of the picture's area",
+    "recall by crowding": "true instances near by",
+    "recall by place": "place in the picture",
+}
+"""Groups of the results that hold recall by stratum, and what the strata are."""
+
+OWN = frozenset({*STRATA, "errors", "failures", "draw"})
+"""Groups of the results that are no attribute of the pictures."""
+
+
 def strata(runs: Sequence[Boxes]) -> Section:
-    """Recall by size of the instance and by crowding of the picture."""
-    blocks: list[Block] = []
+    """Recall by size, by share of the picture, by crowding and by place, as the results hold it."""
     charts: list[Figure] = []
-    for id, title, axis, names, edges in (
-        ("by-size", "Recall by size", "square root of the area, px", size_names(), SIZES),
-        ("by-crowding", "Recall by crowding", "true instances in the picture", crowd_names(), CROWDS),
-    ):
-        found = {}
-        for run in runs:
-            values = run.instances.side if id == "by-size" else run.instances.crowding
-            stratum = np.where(run.instances.truth, binned(values, edges), -1)
-            found[run.view.name] = shares(
-                run.view, of=run.instances.hit, among=run.instances.truth, strata=stratum, names=names
-            )
-        if max(len(some) for some in found.values()) < 2:
+    grids: list[Block] = []
+    for group, axis in STRATA.items():
+        found = {run.view.name: run.view.results.groups.get(group, {}).get("all", {}) for run in runs}
+        names = [name for name in dict.fromkeys(n for some in found.values() for n in some) if _seen(found, name)]
+        if len(names) < 2:
             continue
-        charts.append(figures.recall_lines(id, title, axis, found, names))
-        blocks.append(tables.strata_grid(id, f"{title}, %", axis.capitalize(), found, names))
-    return Section("strata", "By size and crowding", (Row(tuple(charts)), *blocks) if charts else ())
+        id = group.replace(" ", "-")
+        charts.append(figures.recall_lines(id, group.capitalize(), axis, found, names))
+        grids.append(tables.strata_grid(id, f"{group.capitalize()}, %", found, names))
+    lead = "Recall at IoU .5, labels equal, over the true instances of each kind."
+    return Section("strata", "By size, place and crowding", (Row(tuple(charts)), *grids) if charts else (), lead)
+
+
+def _seen(found: Mapping[str, Mapping[str, Estimate]], name: str) -> bool:
+    return any(name in some and some[name].value is not None for some in found.values())
+
+
+def attributes(runs: Sequence[Boxes]) -> Section:
+    """Metrics by each attribute of the pictures that has few values."""
+    views = [run.view for run in runs]
+    names = [name for name in dict.fromkeys(n for view in views for n in view.results.groups) if name not in OWN]
+    every = (("precision", "Precision"), ("recall", "Recall"), ("f1", "F1"), ("chair_i", "CHAIR i"))
+    chosen = every if len(views) == 1 else every[2:3]
+    grids = tuple(tables.by_attribute(views, name, metrics=chosen) for name in names)
+    return Section("attributes", "By what is known of the pictures", grids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.report import answer_tables, box_tables
+from snellen.report import answer_tables, box_terms
 from snellen.report.blocks import Block, Findings, Section
 from snellen.report.comparisons import METRICS, main_metrics, pairs, pairs_grid, verdict
 from snellen.report.grids import percent
@@ -28,7 +28,7 @@ def section(views: Sequence[View], *, id: str = "overview") -> Section:
         said.append((_of(group) if len(groups) > 1 else "", sentences))
         tables += [pairs_grid(f"pairs-{metric}-{i + 1}", some, metric) for metric, some in found.items()]
     blocks: list[Block] = [Findings(tuple(said))] if said else []
-    blocks.append(box_tables.set_grid(views) if views[0].grounded else answer_tables.headline(views))
+    blocks.append(box_terms.set_grid(views) if views[0].grounded else answer_tables.headline(views))
     return Section(id, "Overview", (*blocks, *tables))
 
 

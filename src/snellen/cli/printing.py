@@ -28,6 +28,8 @@ def show_results(results: Results, *, console: Console | None = None) -> None:
     for name, value in results.facts.items():
         if not isinstance(value, dict | list):
             out.print(f"{name.replace('_', ' ')}: {value}", highlight=False)
+    if "notation" in results.groups:
+        out.print(_wide("the same replies read in another notation", results.groups["notation"]))
     if "resolution" in results.facts:
         out.print(sentence(results.facts["resolution"]), highlight=False)
 

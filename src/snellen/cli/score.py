@@ -38,6 +38,10 @@ def score(
     draws: Annotated[int, typer.Option(help="Bootstrap draws.", min=100)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     incomplete: Annotated[bool, typer.Option("--incomplete", help="Score a run with missing answers.")] = False,
+    native: Annotated[
+        str | None,
+        typer.Option(help="Also read boxes in this notation, beside the prescribed one.", show_default=False),
+    ] = None,
     json_: Annotated[
         bool, typer.Option("--json", help="As JSON: every metric an object with value, low, high.")
     ] = False,
@@ -48,6 +52,8 @@ def score(
 
       snellen score runs/exam
 
+      snellen score runs/wade --native qwen3-vl
+
       snellen score --civet-results results.json.gz --json
 
       snellen score --truth test/_annotations.coco.json --predictions predictions.json --protocol coco
@@ -56,7 +62,7 @@ def score(
     if sum(given) != 1:
         raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
     results = (
-        _run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
+        _run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native)
         if run is not None
         else _civet(civet_results, intervals=intervals, draws=draws, seed=seed)
         if civet_results is not None
@@ -71,11 +77,14 @@ def score(
     show_results(results)
 
 
-def _run(path: Path, *, intervals: bool, draws: int, seed: int, incomplete: bool) -> Results:
+def _run(path: Path, *, intervals: bool, draws: int, seed: int, incomplete: bool, native: str | None = None) -> Results:
+    from snellen.evals.native import add_native
     from snellen.evals.scores import score as score_run
     from snellen.runs.store import Run
 
-    return score_run(Run.open(path), intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
+    run = Run.open(path)
+    results = score_run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
+    return results if native is None else add_native(run, native, draws=draws, seed=seed)
 
 
 def _civet(path: Path, *, intervals: bool, draws: int, seed: int) -> Results:

@@ -32,9 +32,7 @@ def score(
     which nothing can be read (the paper's oversize requests, PROTOCOLS section 2).
     """
     task = open_task(run.manifest.task)
-    answers: Mapping[Key, Reply | Failed] = run.answers()
-    if failed == "count":
-        answers = _FailuresAsReplies(answers)
+    answers = answers_of(run, failed=failed)
     ragged = run.manifest.kind == "import"
     tables, missing = tabulate(task, answers, draws=run.manifest.draws, selection=run.selected(), ragged=ragged)
     if missing and not incomplete:
@@ -53,6 +51,11 @@ def score(
     run.write_tables(tables)
     run.write_results(results.to_json())
     return results
+
+
+def answers_of(run: Run, *, failed: Literal["block", "count"] = "block") -> Mapping[Key, Reply | Failed]:
+    """The stored answers by key; with `count`, a failed request is a reply from which nothing can be read."""
+    return _FailuresAsReplies(run.answers()) if failed == "count" else run.answers()
 
 
 class _FailuresAsReplies(Mapping[Key, Reply | Failed]):

@@ -1,0 +1,77 @@
+"""The score under the notation that a model speaks by itself, beside the one that the prompt prescribes.
+
+Where a prompt prescribes a notation (WADE: yxyx 0..1000 for every model), that one is scored; a model that writes its
+own order all the same loses nearly every box. Reading the stored replies again under its native notation tells a model
+that cannot find things from one that writes them down otherwise. PROTOCOLS section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from snellen.core.errors import SpecError
+from snellen.core.specs import Json
+from snellen.evals import rf100vl, wade
+from snellen.evals.measures import results_of
+from snellen.evals.results import Results
+from snellen.evals.scores import answers_of, tabulate
+from snellen.evals.tasks import open_task
+from snellen.parsing.notations import named
+from snellen.prompts.templates import template
+from snellen.runs.store import Run
+
+SETTINGS = {"wade": (wade.FIXED, wade.SETTINGS), "rf100vl": ({}, rf100vl.SETTINGS)}
+"""Family -> (what all its settings share, what each adds): options of the task `detect`."""
+
+
+def detection_spec(spec: Mapping[str, Json]) -> dict[str, Json]:
+    """The spec of the task `detect` that a detection protocol stands for. SpecError for a task without boxes."""
+    family, _, setting = str(spec["task"]).partition("/")
+    if family == "detect":
+        return dict(spec)
+    if family not in SETTINGS:
+        raise SpecError(f"a notation of boxes belongs to detection, this is the task {spec['task']!r}")
+    shared, settings = SETTINGS[family]
+    rest = {name: value for name, value in spec.items() if name != "task"}
+    return {**shared, **settings[setting], **rest, "task": "detect"}
+
+
+def prescribed(spec: Mapping[str, Json]) -> str:
+    """The notation under which a detection task is scored: its own, else the one of its prompt."""
+    plain = detection_spec(spec)
+    return str(plain.get("notation") or template(str(plain.get("prompt", "qwen3-vl"))).notation)
+
+
+def add_native(
+    run: Run,
+    notation: str,
+    *,
+    source: str = "declared",
+    draws: int = 1000,
+    seed: int = 0,
+    failed: Literal["block", "count"] = "block",
+) -> Results:
+    """Reads the stored replies again under `notation`, and keeps those metrics in the scored run's results.
+
+    They stand in the group `notation` beside the prescribed ones, and in the fact `native`; the run's own metrics are
+    not touched. source: who says that this is the model's notation, `declared` or `probed`. Where it is the prescribed
+    one there is nothing to add.
+    """
+    before = Results.from_json(run.results())
+    spec = detection_spec(run.manifest.task)
+    own = prescribed(run.manifest.task)
+    native = named(notation).name
+    if named(own).box == named(native).box:
+        return before
+    task = open_task({**spec, "notation": native})
+    answers = answers_of(run, failed=failed)
+    tables, _ = tabulate(task, answers, draws=run.manifest.draws, selection=run.selected())
+    options = {name: value for name, value in run.manifest.task.items() if name != "task"}
+    found = results_of(tables, task=before.task, options=options, draws=draws, seed=seed)
+    groups = {**before.groups, "notation": {f"{own} (prescribed)": before.metrics, f"{native} (native)": found.metrics}}
+    facts = {**before.facts, "native": {"notation": native, "prescribed": own, "source": source}}
+    after = replace(before, groups=groups, facts=facts)
+    run.write_results(after.to_json())
+    return after

@@ -213,7 +213,7 @@ def _seen(path: Path) -> str:
         return "detectron2"
     if path.suffix == ".csv":
         return "supervision"
-    for key, value in JsonStream(path):
+    for key, value in JsonStream(path, piece=1 << 16):  # a look at the beginning is enough
         if key in {"labels", "samples"}:
             return "fiftyone"
         if key == "" and value and isinstance(value[0], dict):

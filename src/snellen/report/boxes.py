@@ -11,7 +11,7 @@ from snellen.report import box_tables as tables
 from snellen.report import box_terms as terms
 from snellen.report.blocks import Block, Row, Section, Text
 from snellen.report.box_data import Instances, grid_cells
-from snellen.report.box_kinds import ERRORS, WORDS, Kinds, kinds
+from snellen.report.box_kinds import WORDS, Kinds, kinds
 from snellen.report.cells import Cell as GridCell
 from snellen.report.figures import Figure
 from snellen.report.grids import Cell, Column, Grid
@@ -58,17 +58,15 @@ def classes(runs: Sequence[Boxes]) -> Section:
 
 def errors(runs: Sequence[Boxes]) -> Section:
     """Kinds of error: how many, and the F1 that mending them would add."""
-    columns = [Column("Run"), Column("Hits", "count")]
-    for kind in ERRORS:
-        columns += [Column("n", "count", kind), Column("costs", "points", kind)]
-    rows: list[tuple[Cell, ...]] = []
+    columns = [Column("Kind"), Column("Meaning")]
     for run in runs:
-        cells: list[Cell] = [run.view.name, run.kinds.counts["hit"]]
-        for kind in ERRORS:
-            cells += [run.kinds.counts[kind], run.kinds.cost[kind]]
-        rows.append(tuple(cells))
-    note = "; ".join(f"{kind}: {words}" for kind, words in WORDS.items() if kind != "hit")
-    note += ". Costs: points of F1 that mending all errors of the kind would add."
+        name = run.view.name if len(runs) > 1 else ""
+        columns += [Column("How many", "count", name), Column("Costs, points", "points", name)]
+    rows: list[tuple[Cell, ...]] = []
+    for kind, words in WORDS.items():
+        cells = (cell for run in runs for cell in (run.kinds.counts[kind], run.kinds.cost.get(kind)))
+        rows.append((kind, words, *cells))
+    note = "Costs: points of F1 that mending all errors of the kind would add."
     grid = Grid("errors", "Kinds of error", tuple(columns), tuple(rows), note)
     return Section("errors", "What goes wrong", (Row((figures.error_bars(_counts(runs)),)), grid))
 

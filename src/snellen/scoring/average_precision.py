@@ -20,7 +20,7 @@ from snellen.core.estimates import Measure
 from snellen.core.tables import Tables
 from snellen.scoring.coco_matching import AREAS, IGNORED, RIGHT, THRESHOLDS, coco_matches, filled
 from snellen.scoring.curves import RECALLS, Ranking, Runs, whole
-from snellen.scoring.overlaps import Pairs, ordered_by
+from snellen.scoring.overlaps import Pairs, ordered_by, sides
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import boxes_of
 
@@ -108,7 +108,7 @@ def _nothing(truth: BoxTable, limits: tuple[int, ...]) -> AveragePrecision:
 
 
 def _xywh(boxes: Float) -> Float:
-    return np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
+    return np.concatenate([boxes[:, :2], sides(boxes)], axis=1)
 
 
 def _hotcoco(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple[int, ...]) -> tuple[Float, Float]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
-from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of
+from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of, sides
 
 THRESHOLDS: Float = np.linspace(0.5, 0.95, 10)
 """IoU .50:.05:.95, as pycocotools makes them."""
@@ -74,13 +74,12 @@ def coco_matches(
     place = np.full(len(predicted), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
 
-    known = pairs_of(truth, predicted, same_label=True)[0] if pairs is None else pairs
+    known = pairs_of(truth, predicted, same_label=True, as_coco=True)[0] if pairs is None else pairs
     edges = _Edges.of(known, place, truth.crowd)
     areas = list(AREAS.values()) if sizes else [AREAS["all"]]
     counts = np.stack([(truth.area >= low) & (truth.area <= high) & ~truth.crowd for low, high in areas])
     counts &= truth.label >= 0
-    sides = predicted.boxes[rows, 2:] - predicted.boxes[rows, :2]
-    area = sides[:, 0] * sides[:, 1]
+    area = np.prod(sides(predicted.boxes[rows]), axis=1)
     state = np.empty((len(areas), len(THRESHOLDS), len(rows)), dtype=np.int8)
     partner = edges.match(counts[0], len(rows))
     for a, (low, high) in enumerate(areas):

@@ -117,7 +117,7 @@ def ap50_costs(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500) -> 
 
 def _kinds_at(truth: BoxTable, predicted: BoxTable, matches: CocoMatches) -> tuple[Int, Int]:
     """Kind of each ranked detection at IoU .5, and the truth it is about."""
-    pairs = pairs_of(truth, predicted)[0]
+    pairs = pairs_of(truth, predicted, as_coco=True)[0]
     rows = matches.rows
     hit, excused = np.zeros(len(predicted), dtype=np.bool_), np.zeros(len(predicted), dtype=np.bool_)
     hit[rows], excused[rows] = matches.state[0, 0] == RIGHT, matches.state[0, 0] == IGNORED

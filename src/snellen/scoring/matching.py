@@ -26,7 +26,8 @@ def matched(pairs: Pairs, *, at_least: float) -> Pairs:
     alone = (_counts(left.predicted) == 1) & (_counts(left.truth) == 1)
     found = [left.take(alone)]
     left = left.take(~alone)
-    left = left.take(np.lexsort((left.truth, left.predicted, -left.iou)))
+    level = np.rint(left.iou / SLACK)  # equal overlaps differ by rounding: the rows must decide between them
+    left = left.take(np.lexsort((left.truth, left.predicted, -level)))
     while len(left):
         rank = np.arange(len(left))
         best = (_first(left.predicted) == rank) & (_first(left.truth) == rank)

@@ -1,7 +1,8 @@
 """Which predicted boxes overlap which true ones: the pairs that every matching of boxes starts from.
 
-A pair counts the way pycocotools' `bbIou` does, bit for bit, so that our matches equal those of the reference tools:
-a box is corner and size, and the overlap with a crowd region is the share of the prediction that lies inside it.
+The overlap with a crowd region is the share of the prediction that lies inside it. Where matches must be those of the
+reference tools (`as_coco`), overlaps are computed as pycocotools' `bbIou` does, bit for bit, from corner and size:
+whether a box of half the truth overlaps it by .5 or by .49999999999999994 must come out as it does there.
 """
 
 from __future__ import annotations
@@ -38,18 +39,21 @@ class Pairs:
         return Pairs(self.predicted[index], self.truth[index], self.iou[index])
 
 
-def pairs_of(truth: BoxTable, predicted: BoxTable, *, same_label: bool = False) -> tuple[Pairs, Float]:
+def pairs_of(
+    truth: BoxTable, predicted: BoxTable, *, same_label: bool = False, as_coco: bool = False
+) -> tuple[Pairs, Float]:
     """All pairs whose IoU is at least `LEAST`, and per prediction its largest overlap with any truth.
 
-    same_label: only pairs of one class (what is outside the taxonomy has none). Pairs are ordered by prediction, then
-    truth. Both tables must speak of the same pictures: else ShapeError.
+    same_label: only pairs of one class (what is outside the taxonomy has none). as_coco: with pycocotools' rounding;
+    else a box overlaps itself by exactly 1. Pairs are ordered by prediction, then truth. Both tables must speak of the
+    same pictures: else ShapeError.
     """
     if truth.images != predicted.images:
         raise ShapeError(
             f"truth and predictions must speak of the same pictures, got {len(truth.images)} and "
             f"{len(predicted.images)}"
         )
-    left, right = _Sorted.of(predicted, same_label=same_label), _Sorted.of(truth, same_label=same_label)
+    left, right = (_Sorted.of(table, same_label=same_label, as_coco=as_coco) for table in (predicted, truth))
     best = np.zeros(len(predicted))
     work = np.diff(left.starts) * np.diff(right.starts)
     found = [_broadcast(left, right, image, best) for image in np.flatnonzero(work >= _ALONE).tolist()]
@@ -58,6 +62,18 @@ def pairs_of(truth: BoxTable, predicted: BoxTable, *, same_label: bool = False) 
         return Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), best
     every = Pairs(*(np.concatenate([getattr(part, name) for part in found]) for name in ("predicted", "truth", "iou")))
     return every.take(np.lexsort((every.truth, every.predicted))), best
+
+
+def sides(boxes: Float) -> Float:
+    """Width and height of boxes, (n, 2), as the file they come from has them where that writes up to six decimals.
+
+    A file's `x + width - x` is not quite its width; where it is a decimal but for rounding, it is that decimal.
+    """
+    plain = boxes[:, 2:] - boxes[:, :2]
+    with np.errstate(over="ignore", invalid="ignore"):
+        decimal = np.rint(plain * 1e6) / 1e6
+        noise = 2 * np.finfo(np.float64).eps * np.maximum(np.abs(boxes[:, 2:]), np.abs(boxes[:, :2]))
+        return np.where(np.abs(decimal - plain) <= noise, decimal, plain)
 
 
 def ordered_by(group: Int) -> Int:
@@ -96,7 +112,7 @@ class _Sorted:
     crowd: Bool
 
     @classmethod
-    def of(cls, table: BoxTable, *, same_label: bool) -> _Sorted:
+    def of(cls, table: BoxTable, *, same_label: bool, as_coco: bool) -> _Sorted:
         group, groups = table.image, len(table.images)
         if same_label:
             group, groups = group * len(table.classes) + table.label, groups * len(table.classes)
@@ -104,9 +120,12 @@ class _Sorted:
         if same_label:
             rows = rows[table.label[rows] >= 0]
         starts = np.searchsorted(group[rows], np.arange(groups + 1))
-        x1, y1, x2, y2 = np.ascontiguousarray(table.boxes[rows].T)
-        width, height = x2 - x1, y2 - y1
-        return cls(rows, starts, x1, y1, x1 + width, y1 + height, width * height, table.crowd[rows])
+        boxes = table.boxes[rows]
+        x1, y1, x2, y2 = np.ascontiguousarray(boxes.T)
+        width, height = np.ascontiguousarray(sides(boxes).T) if as_coco else (x2 - x1, y2 - y1)
+        if as_coco:
+            x2, y2 = x1 + width, y1 + height
+        return cls(rows, starts, x1, y1, x2, y2, width * height, table.crowd[rows])
 
 
 def _broadcast(left: _Sorted, right: _Sorted, image: int, best: Float) -> Pairs:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from snellen.core.errors import GuardError
-from snellen.core.tables import Tables
+from snellen.core.tables import Column, Tables
+from snellen.evals.averaged import PerSample
 from snellen.evals.measures import measure_of, split_classes
 from snellen.evals.results import Results, guard_of
 from snellen.evals.scores import score
@@ -70,6 +71,7 @@ def compare(
 ) -> Comparison:
     """Paired comparison of two scored runs of one task.
 
+    Where one has several answers a sample (raters, draws) and the other has not, each sample counts once in both.
     GuardError where the two must not be compared: another truth, other options of the metric, other samples (unless
     `on="common"`: then the samples of both, and the comparison says so). `metrics` chooses some; Holm's correction
     is over those that are reported.
@@ -81,11 +83,18 @@ def compare(
     if on == "common":
         check_guard(a.results, b.results, found=(guard_of(first), guard_of(second)), ignore=("samples",))
     one, two = measure_of(first, a.results.options), measure_of(second, b.results.options)
-    clusters = first.outcomes["cluster"]
+    clusters, samples = first.outcomes["cluster"], first.outcomes["sample"]
+    if len(samples) != len(second.outcomes) or len(np.unique(samples)) != len(samples):
+        names, firsts = np.unique(samples, return_index=True)
+        one, two = (
+            PerSample(measure, np.searchsorted(names, tables.outcomes["sample"]), len(names))
+            for measure, tables in ((one, first), (two, second))
+        )
+        clusters, samples = clusters[firsts], names
     found = difference(one, two, clusters, draws=draws, rng=np.random.default_rng(seed))
     whole, _ = split_classes(found, first.classes)  # type: ignore[arg-type]
     kept = {name: value for name, value in whole.items() if not metrics or name in metrics}
-    return Comparison(a.name, b.name, holm(kept), len(first.outcomes), on == "common")  # type: ignore[arg-type]
+    return Comparison(a.name, b.name, holm(kept), len(samples), on == "common")  # type: ignore[arg-type]
 
 
 def scored(run: Run) -> Scored:
@@ -132,19 +141,16 @@ def _short(value: object) -> str:
 
 
 def _aligned(a: Tables, b: Tables) -> tuple[Tables, Tables]:
-    """Both tables on the samples of both, in one order."""
-    keys_a, keys_b = _keys(a), _keys(b)
-    place = {key: i for i, key in enumerate(keys_b)}
-    shared = [(i, place[key]) for i, key in enumerate(keys_a) if key in place]
-    left = np.array([i for i, _ in shared], dtype=np.int64)
-    right = np.array([j for _, j in shared], dtype=np.int64)
-    return select(a, left), select(b, right)
+    """Both tables on the samples of both, in one order; several answers to a sample stay together."""
+    common = np.intersect1d(a.outcomes["sample"], b.outcomes["sample"])
+    return _ordered(a, common), _ordered(b, common)
 
 
-def _keys(tables: Tables) -> list[tuple[str, float]]:
-    outcomes = tables.outcomes
-    draws = outcomes["attr.draw"].tolist() if "attr.draw" in outcomes else [0.0] * len(outcomes)
-    return list(zip(outcomes["sample"].tolist(), draws, strict=True))
+def _ordered(tables: Tables, common: Column) -> Tables:
+    """The rows of the `common` samples (sorted), sample by sample."""
+    samples = tables.outcomes["sample"]
+    kept = np.flatnonzero(np.isin(samples, common))
+    return select(tables, kept[np.argsort(samples[kept], kind="stable")])
 
 
 def select(tables: Tables, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Tables:

@@ -129,8 +129,7 @@ def _labelled(reading: Reading[Detections], label: str) -> Reading[Detections]:
     if reading.value is None:
         return reading
     found = reading.value
-    named = Detections(found.boxes, (label,) * len(found), found.scores, found.crowd, found.area, found.notes)
-    return Reading(named, reading.status, reading.salvage, reading.reason, reading.unread)
+    return replace(reading, value=replace(found, labels=(label,) * len(found)))
 
 
 def merged(readings: Sequence[Reading[Detections]]) -> Reading[Detections]:

@@ -76,7 +76,7 @@ def truth_hash(tables: Tables) -> str:
     """SHA-256 of what is true in the tables, whatever the order of the samples: equal truth, equal hash."""
     outcomes = tables.outcomes
     if tables.detections is None:
-        rows = sorted(zip(outcomes["sample"].tolist(), outcomes["target"].tolist(), strict=True))
+        rows = sorted(set(zip(outcomes["sample"].tolist(), outcomes["target"].tolist(), strict=True)))
         return fingerprint([list(row) for row in rows])
     table = tables.detections.take(tables.detections["truth"])
     names = np.array([*tables.classes, ""])[table["label"]]

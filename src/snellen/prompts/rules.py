@@ -22,44 +22,40 @@ FIELDS: Mapping[str, str] = {
 }
 """The nine fields of a chain (WADE, Appendix B.2) and their headings; `instance_note` is optional."""
 
-OPTIONAL = frozenset({"instance_note"})
 SHORT = ("primary_cue", "contrastive_rules")
 """What the reasoning-guided regime gives per class: primary cue, confusable category, contrastive rule (C.2)."""
 
 
-def check_rules(name: str, rules: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a class's chain: missing, empty and unknown fields, contrastive rules without their parts."""
-    faults = [f"class {name!r}: no {field}" for field in FIELDS if field not in OPTIONAL and not rules.get(field)]
-    faults += [f"class {name!r}: unknown field {field!r}" for field in rules if field not in FIELDS]
-    contrasts = rules.get("contrastive_rules") or ()
-    if not isinstance(contrasts, list | tuple):
-        return [*faults, f"class {name!r}: contrastive_rules is a list of {{against, rule}}"]
-    for i, item in enumerate(contrasts):
-        if not isinstance(item, Mapping) or not item.get("against") or not item.get("rule"):
-            faults.append(f"class {name!r}: contrastive rule {i + 1} needs 'against' and 'rule'")
-    return faults
-
-
 def rules_text(classes: Sequence[str], rules: Mapping[str, Mapping[str, Any]], *, chains: Chains = "short") -> str:
-    """The rules of `classes`, a paragraph each; "" with chains `none`. DataError where a class has none."""
+    """The rules of `classes`, a paragraph each; "" with chains `none`. Fields of one's own follow the nine in `full`.
+
+    DataError where a class has none of this length, or a contrastive rule is no {against, rule}.
+    """
     if chains == "none":
         return ""
-    missing = [name for name in classes if not rules.get(name)]
+    texts = {name: _chain(name, rules.get(name, {}), chains) for name in classes}
+    missing = [name for name, text in texts.items() if not text]
     if missing:
-        raise DataError(f"no rules for the classes {', '.join(missing)}: put them into classes.yaml (rules:)")
-    fields = FIELDS if chains == "full" else SHORT
-    return "\n".join(f"{name}: {_chain(rules[name], fields)}" for name in classes)
+        wanted = "" if chains == "full" else f", {chains} takes {' and '.join(SHORT)}"
+        raise DataError(f"no rules for the classes {', '.join(missing)}: put them into classes.yaml (rules:{wanted})")
+    return "\n".join(f"{name}: {text}" for name, text in texts.items())
 
 
-def _chain(chain: Mapping[str, Any], fields: Sequence[str] | Mapping[str, str]) -> str:
+def _chain(name: str, chain: Mapping[str, Any], chains: Chains) -> str:
     parts = []
-    for field in fields:
+    for field in SHORT if chains == "short" else dict.fromkeys([*FIELDS, *chain]):
         value = chain.get(field)
         if field == "contrastive_rules":
-            parts += [f"Not to be confused with {item['against']}: {_sentence(item['rule'])}" for item in value or ()]
+            parts += [_contrast(name, item) for item in value or ()]
         elif value:
-            parts.append(f"{FIELDS[field]}: {_sentence(value)}")
+            parts.append(f"{FIELDS.get(field) or field.replace('_', ' ').capitalize()}: {_sentence(value)}")
     return " ".join(parts)
+
+
+def _contrast(name: str, item: object) -> str:
+    if not isinstance(item, Mapping) or not item.get("against") or not item.get("rule"):
+        raise DataError(f"a contrastive rule is {{against: CLASS, rule: TEXT}}, got {item!r}: class {name!r}")
+    return f"Not to be confused with {item['against']}: {_sentence(item['rule'])}"
 
 
 def _sentence(text: object) -> str:

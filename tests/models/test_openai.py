@@ -274,10 +274,11 @@ def test_temperature_null_is_left_out(server) -> None:
     assert "temperature" not in server.bodies[0]
 
 
-def test_the_key_comes_from_the_environment_and_stands_nowhere_else(server, monkeypatch) -> None:
+@pytest.mark.parametrize("status", [401, 503, 200], ids=["refused", "a bad day", "a gateway that says 200"])
+def test_the_key_comes_from_the_environment_and_stands_nowhere_else(server, monkeypatch, status) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
-    server.respond = server.always({"error": {"message": "bad key sk-very-secret"}}, 401)
-    model = server.model(key_env="MY_KEY")
+    server.respond = server.always({"error": {"message": "bad key sk-very-secret"}}, status)
+    model = server.model(key_env="MY_KEY", attempts=1)
     found = answer(model)
     assert server.headers[0]["Authorization"] == "Bearer sk-very-secret"
     assert "sk-very-secret" not in repr(model) + str(model.spec.to_json()) + repr(found)

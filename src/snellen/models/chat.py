@@ -54,7 +54,7 @@ def read_response(data: bytes, *, sent: tuple[Size, ...], seconds: float) -> Rep
     if not isinstance(body, dict):
         raise AttemptError("no-json", f"the response is no JSON object: {data[:80]!r}")
     if body.get("error"):  # some gateways say 200 and mean an error
-        raise AttemptError("error-in-body", str(body["error"])[:300])
+        raise AttemptError("error-in-body", str(body["error"]))
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None

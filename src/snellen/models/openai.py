@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -98,7 +98,8 @@ class OpenAIModel:
         gate = Gate(self.requests_per_second)
 
         async def ask(job: Job) -> Reply | Failed:
-            return await persist(lambda: self._once(client, job), gate, attempts=self.attempts)
+            answer = await persist(lambda: self._once(client, job), gate, attempts=self.attempts)
+            return replace(answer, message=self._safe(answer.message)) if isinstance(answer, Failed) else answer
 
         async with client:
             yield ask
@@ -121,16 +122,17 @@ class OpenAIModel:
             causes = _causes(error)  # the transport calls a server that is not there a timeout: look beneath
             if any(isinstance(cause, TimeoutError) for cause in causes):
                 raise AttemptError("timeout", f"no answer within {self.timeout:g} s") from error
-            raise AttemptError("connection", self._safe(str(causes[-1]) or type(causes[-1]).__name__)) from error
+            raise AttemptError("connection", str(causes[-1]) or type(causes[-1]).__name__) from error
         return read_response(response.content, sent=job.sent, seconds=time.monotonic() - started)
 
     def _failed(self, error: openai_errors.APIStatusError) -> AttemptError:
         status, headers = error.status_code, error.response.headers
         wait = retry_after(headers.get("retry-after-ms"), headers.get("retry-after"))
         passing = status >= 500 or status in PASSING
-        return AttemptError(f"http-{status}", self._safe(str(error.message)), passing, wait)
+        return AttemptError(f"http-{status}", str(error.message), passing, wait)
 
     def _safe(self, message: str) -> str:
+        """What is stored of a failure: servers and gateways echo keys in whatever they say."""
         return message.replace(self.key, "***")[:300]
 
 

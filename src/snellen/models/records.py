@@ -35,21 +35,22 @@ def read(line: bytes, *, place: str = "") -> tuple[Key, Reply | Failed]:
     """The key and answer of one line. DataError names `place` where it is no such line."""
     try:
         row = orjson.loads(line)
-        key = Key(_text(row["sample"]), str(row.get("call", "")), int(row.get("draw", 0)))
-        return key, failed_from_json(row) if "failed" in row else from_json(row)
+        return _key(row), failed_from_json(row) if "failed" in row else from_json(row)
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"a line of replies must be JSON with 'sample' and a reply, got {line[:80]!r}: {place}"
-        ) from error
+        raise _no_line(line, place) from error
 
 
 def read_key(line: bytes, *, place: str = "") -> tuple[Key, bool]:
     """The key of a line, and whether it holds a reply (not a failure), without building the reply."""
     try:
         row = orjson.loads(line)
-        return Key(_text(row["sample"]), row.get("call", ""), row.get("draw", 0)), "failed" not in row
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        return _key(row), "failed" not in row
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise _no_line(line, place) from error
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return Key(_text(row["sample"]), str(row.get("call", "")), int(row.get("draw", 0)))
 
 
 def _no_line(line: bytes, place: str) -> DataError:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from snellen.core.errors import SpecError
-from snellen.core.pictures import fit
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import AnyTask, Prompt
-from snellen.runs.cost import CHARACTERS_PER_TOKEN, picture_tokens, spread
+from snellen.runs.cost import input_tokens, spread
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,8 @@ def heaviest(task: AnyTask, spec: ModelSpec, *, ids: frozenset[str] | None = Non
 def load_of(prompt: Prompt, spec: ModelSpec) -> Load:
     """What a prompt takes of this model."""
     limit, most = _whole(spec, "max_pixels"), _whole(spec, "max_tokens")
-    text = sum(len(part) for turn in prompt.turns for part in turn.parts if isinstance(part, str))
-    tokens = picture_tokens(spec)
-    seen = sum(tokens(fit(picture.upright_size(), limit)) for picture in prompt.pictures)
-    return Load(
-        prompt.key.sample,
-        len(prompt.pictures),
-        round(text / CHARACTERS_PER_TOKEN),
-        round(seen),
-        most or prompt.max_tokens,
-    )
+    text, seen = input_tokens(prompt, spec, limit)
+    return Load(prompt.key.sample, len(prompt.pictures), round(text), round(seen), most or prompt.max_tokens)
 
 
 def check_capacity(

@@ -101,7 +101,10 @@ def plan(task: AnyTask, spec: ModelSpec, *, ids: frozenset[str] | None, requests
     pixels = spec.options.get("max_pixels")
     limit = pixels if isinstance(pixels, int) else None
     into, out, most = (
-        np.mean([[_input(p, spec, limit), min(ANSWERS[p.wants], p.max_tokens), p.max_tokens] for p in prompts], axis=0)
+        np.mean(
+            [[sum(input_tokens(p, spec, limit)), min(ANSWERS[p.wants], p.max_tokens), p.max_tokens] for p in prompts],
+            axis=0,
+        )
         if prompts
         else np.zeros(3)
     )
@@ -141,10 +144,12 @@ def spread(task: AnyTask, ids: frozenset[str] | None, *, count: int) -> list[Pro
     return [prompt for i, prompt in enumerate(every) if i % step == 0]
 
 
-def _input(prompt: Prompt, spec: ModelSpec, max_pixels: int | None) -> float:
-    words = sum(len(part) for turn in prompt.turns for part in turn.parts if isinstance(part, str))
+def input_tokens(prompt: Prompt, spec: ModelSpec, max_pixels: int | None) -> tuple[float, float]:
+    """Tokens of a prompt's text and of its pictures, each scaled down to `max_pixels`."""
+    characters = sum(len(part) for turn in prompt.turns for part in turn.parts if isinstance(part, str))
     tokens = picture_tokens(spec)
-    return words / CHARACTERS_PER_TOKEN + sum(tokens(fit(p.upright_size(), max_pixels)) for p in prompt.pictures)
+    seen = sum(tokens(fit(picture.upright_size(), max_pixels)) for picture in prompt.pictures)
+    return characters / CHARACTERS_PER_TOKEN, seen
 
 
 def _tiles(size: Size) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from snellen.evals.comparison import check_guard
 from snellen.evals.results import Results
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
-from snellen.runs.store import Run
+from snellen.runs.store import Answers, Run
 
 MOST = 4
 PAGE = 200
@@ -34,6 +35,14 @@ class Seen:
     results: Results
     right: np.ndarray[Any, np.dtype[np.bool_]]
     rows: Mapping[str, int]
+    answers: Answers
+    lock: Lock = field(default_factory=Lock)
+
+    def replies(self, keys: Sequence[Key]) -> list[Reply]:
+        """The replies there are. One request at a time: answers are held in a memory of their own."""
+        with self.lock:
+            found = [self.answers.get(key) for key in keys]
+        return [reply for reply in found if isinstance(reply, Reply)]
 
 
 class Browser:
@@ -156,11 +165,10 @@ class Browser:
     def _answer(self, seen: Seen, name: str) -> dict[str, Any]:
         row = seen.rows[name]
         outcomes = seen.tables.outcomes
-        answers = seen.run.answers()
         draws = range(seen.run.manifest.draws)
         prompts = [] if name not in self.samples else self.task.prompts(self.samples[name])
         keys = [prompt.key._replace(draw=d) for prompt in prompts for d in draws] or [Key(name)]
-        replies = [answers.get(key) for key in keys]
+        replies = seen.replies(keys)
         return {
             "name": seen.name,
             "right": bool(seen.right[row]),
@@ -168,8 +176,8 @@ class Browser:
             "reason": str(outcomes["reason"][row]),
             "answer": str(outcomes["answer"][row]) if "answer" in outcomes else None,
             "boxes": _boxes(seen, name, truth=False) if self.boxes else [],
-            "replies": [reply.text for reply in replies if isinstance(reply, Reply) and reply.text],
-            "seconds": [reply.seconds for reply in replies if isinstance(reply, Reply) and reply.seconds is not None],
+            "replies": [reply.text for reply in replies if reply.text],
+            "seconds": [reply.seconds for reply in replies if reply.seconds is not None],
         }
 
 
@@ -187,7 +195,7 @@ def _seen(run: Run) -> Seen:
     rows: dict[str, int] = {}
     for i, name in enumerate(outcomes["sample"].tolist()):
         rows.setdefault(name, i)
-    return Seen(run.manifest.model_name, run, tables, results, right, rows)
+    return Seen(run.manifest.model_name, run, tables, results, right, rows, run.answers())
 
 
 def _boxes(seen: Seen, name: str, *, truth: bool) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from snellen.core.errors import SnellenError
+from snellen.core.pictures import decode, encode_png
 from snellen.web.browse import Browser
 
 Query = Mapping[str, str]
@@ -114,8 +115,6 @@ class Handler(BaseHTTPRequestHandler):
         kinds = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
         kind = next((name for mark, name in kinds.items() if data.startswith(mark)), None)
         if kind is None:
-            from snellen.core.pictures import decode, encode_png
-
             data, kind = encode_png(decode(data, name=query.get("id", ""))), "image/png"
         self._send(HTTPStatus.OK, data, kind)
 

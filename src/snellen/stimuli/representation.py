@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from snellen.core.errors import DataError
@@ -33,17 +32,9 @@ def to_repr(world: World, picture: str) -> dict[str, Any]:
     }
 
 
-def from_repr(value: Any, *, side: int, place: str) -> World:
-    """The world that `to_repr` or the release wrote, on a picture of `side` px."""
-    if isinstance(value, Mapping) and isinstance(value.get("snellen"), Mapping):
-        return World.from_json(value["snellen"])
-    grid, background, things = _parts(value, place)
-    return World(tuple(things.values()), side=side, grid=grid, background=background)
-
-
 def truth_of(value: Any, entity: str, kind: str, *, place: str) -> str:
     """The true answer to the question of `kind` about `entity` in a world of the release."""
-    grid, _, things = _parts(value, place)
+    grid, things = _parts(value, place)
     if entity not in things:
         raise DataError(f"repr.json has no entity {entity!r}: {place}")
     thing = things[entity]
@@ -77,8 +68,8 @@ def _entity(thing: Object, grid: int) -> dict[str, Any]:
     return placed | looks | {"size": _SIZES.get(thing.size, thing.size)}
 
 
-def _parts(value: Any, place: str) -> tuple[int, str, dict[str, Object]]:
-    """Grid, background and objects by entity."""
+def _parts(value: Any, place: str) -> tuple[int, dict[str, Object]]:
+    """Grid and objects by entity."""
     sizes = {theirs: SIZES[ours] for ours, theirs in _SIZES.items()}
     try:
         things = {
@@ -94,7 +85,6 @@ def _parts(value: Any, place: str) -> tuple[int, str, dict[str, Object]]:
             for name, entity in value["ents"].items()
             if name != "w"
         }
-        background = str(value.get("background", "none"))
-        return int(value["size"][0]), "black" if background == "none" else background, things
+        return int(value["size"][0]), things
     except (TypeError, KeyError, ValueError, IndexError) as error:
         raise DataError(f"repr.json holds no world of the release ({error!r}): {place}") from error

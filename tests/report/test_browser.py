@@ -181,6 +181,23 @@ def test_a_gallery_of_boxes_is_paged_filtered_and_enlarged(browser: Browser, man
     assert wide == 1400
 
 
+def test_a_gallery_that_loads_late_does_not_push_away_the_section_asked_for(
+    browser: Browser, many: Run, tmp_path: Path
+) -> None:
+    page = report([many], tmp_path)
+    values, trouble = browser.look(
+        page,
+        "document.querySelector('.card') === null",
+        "document.querySelector('nav a[href=\"#failures\"]').click()",
+        "new Promise(done => { const look = () => document.querySelector('.card') ? setTimeout(done, 300) : "
+        "setTimeout(look, 50); look(); })",
+        "document.querySelector('#failures-title').getBoundingClientRect().top",
+    )
+    assert trouble == []
+    assert values[0], "the gallery was not loaded at first"
+    assert 0 <= values[3] < 900, "the section is in view"
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_answers_fit_a_phone_in_light_and_dark(browser: Browser, hostile: Run, tmp_path: Path, dark: bool) -> None:
     page = report([hostile], tmp_path, pictures=8)

@@ -70,11 +70,8 @@ def precision_recall(views: Sequence[View]) -> list[Figure]:
         chart = alt.layer(*layers).properties(width=300, height=260)
         title = f"Precision and recall at IoU {iou}"
         words = "; ".join(f"{v.name}: AP{iou} {percent(v.results.metrics.get('ap' + iou[1:]))}" for v in views)
-        note = (
-            "Lines: mean over classes, by falling score. Dots: all predictions at the operating point, pooled."
-            if points
-            else ""
-        )
+        said = ("Lines: mean over classes, by falling score.", "Dots: all predictions at the operating point, pooled.")
+        note = " ".join(text for text, there in zip(said, (rows, points), strict=True) if there)
         made.append(figure(f"curve-{iou[1:]}", chart, title=title, alt=f"{title}. {words}.", note=note))
     return made
 

@@ -156,6 +156,7 @@ def _answers(view: View, rows: Sequence[int], cabinet: Cabinet) -> dict[str, Any
         items.append({
             "id": row["sample"],
             "picture": small.address if small else None,
+            "size": [small.width, small.height] if small else None,
             "missing": pictures.missing.get(row["sample"], ""),
             "question": row["question"],
             "text": row.get("attr.text") or _asked(row),

@@ -48,6 +48,20 @@
     if (root.dataset.started) return;
     root.dataset.started = "yes";
     (root.dataset.kind === "boxes" ? boxes : answers)(root, data);
+    aim();
+  }
+
+  /* A gallery that grows above the section that was asked for pushes it away: go there again, unless the reader moved. */
+  let wanted = location.hash;
+  function aim() {
+    const target = wanted && document.getElementById(decodeURIComponent(wanted.slice(1)));
+    if (target) target.scrollIntoView();
+  }
+  window.addEventListener("hashchange", () => { wanted = location.hash; });
+  for (const moved of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    window.addEventListener(moved, (event) => {
+      if (!(event.target.closest && event.target.closest("nav"))) wanted = "";
+    }, { passive: true });
   }
 
   /* A pager over `items`: cards are made for one page at a time, pictures load when they come into view. */
@@ -104,7 +118,7 @@
     controls.append(choice("Answer", options, (value) => { state.kind = value; update(); }));
     root.append(controls);
     const show = pager(root, (item) => make("article", { class: "card" },
-      picture(item.picture, item.missing, `Picture of sample ${item.id}`),
+      picture(item),
       make("div", { class: "text" },
         make("div", {}, item.text || item.question),
         item.reply ? make("div", { class: "reply" }, item.reply) : null,
@@ -126,9 +140,11 @@
     return make("div", { class: "verdict wrong" }, `Wrong: ${said}; truth ${item.target}`);
   }
 
-  function picture(address, missing, alt) {
-    if (!address) return make("div", { class: "picture none" }, missing || "no picture");
-    return make("div", { class: "answer picture", style: "cursor: default" }, make("img", { src: address, alt, loading: "lazy", decoding: "async" }));
+  function picture(item) {
+    if (!item.picture) return make("div", { class: "picture none" }, item.missing || "no picture");
+    const [width, height] = item.size;
+    return make("div", { class: "answer picture", style: "cursor: default" },
+      make("img", { src: item.picture, alt: `Picture of sample ${item.id}`, width, height, loading: "lazy", decoding: "async" }));
   }
 
   /* ---- boxes ------------------------------------------------------------------------------------------------- */
@@ -248,7 +264,8 @@
         make("div", { class: "picture", style: `--ratio: ${item.size[0] / item.size[1]}; aspect-ratio: ${item.size[0]} / ${item.size[1]}` },
           item.picture ? make("img", { src: item.picture, alt: `Picture ${item.id}` }) : null, overlay(item, data)),
         make("div", { class: "text" }, make("div", { class: "id" }, item.id), make("div", {}, tally(item, data)),
-          item.why ? make("p", { class: "soft" }, item.why) : null,
+          item.status ? make("div", { class: "verdict wrong" }, `Reply ${item.status}`) : null,
+          item.why ? make("div", { class: "soft" }, item.why) : null,
           item.reply ? make("div", { class: "reply" }, item.reply) : null, list));
     }
     dialog.addEventListener("keydown", (event) => {

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from snellen.core.errors import SpecError
 from snellen.core.stages import Choice, Exchange, Key, Prompt, Reading, Reply, Sample, Task, Turn
+from snellen.evals.options import checked
 from snellen.parsing.choice import read_choice
 from snellen.scoring.choice import tabulate
 from snellen.stimuli.published import counts_only, read_published
 
 
+@checked("answers")
 def task(setting: str = "", *, file: str, reader: str = "auto", images: str | None = None) -> Task[Choice, str]:
     """The questions of a results file. reader: `first-number`, `options`, or auto: numbers where all targets are.
 

@@ -18,6 +18,7 @@ from snellen.core.tables import Tables
 from snellen.evals import scenes
 from snellen.evals.acuity import with_thresholds
 from snellen.evals.arranged import Arranged, InFolder, certificate
+from snellen.evals.options import check_like, check_reader, checked
 from snellen.parsing.choice import read_choice
 from snellen.prompts.choice import INSTRUCTION, closed_prompt
 from snellen.scoring.choice import tabulate
@@ -36,6 +37,7 @@ def task(setting: str = "single-object", **options: Any) -> AnyTask:
     return scenes.task(**options) if setting == DETECTION else exam(setting, **options)
 
 
+@checked("civet")
 def exam(
     setting: str = "single-object",
     *,
@@ -50,6 +52,7 @@ def exam(
     reader: how answers are read; `lettered` also shows the options as A, B, C. SpecError for an unknown setting or
     option.
     """
+    check_reader(reader)
     samples, chosen = _source(setting, seed, options)
     spec: dict[str, Json] = {
         "task": f"civet/{setting}", **chosen, "short_answers": short_answers, "seed": seed, "reader": reader,
@@ -92,7 +95,8 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
     known = options_of(setting)
     for name in options:
         if name not in known:
-            raise unknown(f"option of civet/{setting}", name, [*known, "short_answers", "seed", "reader"])
+            raise unknown(f"option of civet/{setting}", name, {*known, "short_answers", "seed", "reader"})
+    check_like(f"civet/{setting}", options, known)
     exam = build(setting, **options, **({"seed": seed} if "seed" in known else {}))
     chosen = {name: options.get(name, default) for name, default in known.items() if name != "seed"}
     if setting == "custom":

@@ -24,6 +24,7 @@ from snellen.core.stages import Choice, Exchange, Prompt, Reading, Reply, Sample
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.load import load_data
 from snellen.evals.civet import read_one
+from snellen.evals.options import checked
 from snellen.prompts.choice import INSTRUCTION, closed_prompt, option_orders
 from snellen.runs.store import Run
 from snellen.scoring.choice import tabulate
@@ -31,6 +32,7 @@ from snellen.scoring.choice import tabulate
 TEXT = "What is the category of the object?"
 
 
+@checked("crops")
 def task(
     setting: str = "",
     *,

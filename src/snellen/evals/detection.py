@@ -16,8 +16,10 @@ from snellen.core.specs import Json
 from snellen.core.stages import Exchange, Prompt, Reading, Reply, Salvage, Sample, Status, Task
 from snellen.core.tables import Tables
 from snellen.datasets.load import load_data
+from snellen.evals.options import checked
 from snellen.evals.regimes import regime_of
 from snellen.parsing.boxes import read_boxes, write_boxes
+from snellen.parsing.notations import named
 from snellen.prompts.boxes import Calls, box_prompts
 from snellen.prompts.templates import template
 from snellen.scoring.tabulation import tabulate
@@ -30,6 +32,7 @@ SALVAGE: tuple[Salvage, ...] = ("intact", "repaired", "truncated")
 """From the least help to the most."""
 
 
+@checked("detect")
 def task(
     setting: str = "",
     *,
@@ -40,7 +43,7 @@ def task(
     prompt: str = "qwen3-vl",
     calls: Calls = "multi",
     classes: Literal["all", "present"] = "all",
-    failures: Literal["count", "parsed-only"] = "count",
+    failures: Literal["count", "parsed-only", "strict"] = "count",
     min_score: float | None = None,
     scores: Literal["model", "token-logprob"] = "model",
     cluster: str | None = None,
@@ -59,7 +62,9 @@ def task(
         raise SpecError(f"the task detect has no setting, got {setting!r}")
     wording = template(prompt)
     chosen = notation or wording.notation
-    if chosen is None:
+    if chosen is not None:
+        named(chosen)
+    else:
         raise SpecError(f"the prompt {prompt!r} prescribes no notation: say which the model speaks (notation=...)")
     dataset = load_data(Path(data), format=format, split=split)
     around, regime_spec = regime_of(dataset, Path(data), notation=chosen, format=format, split=split, **regime)

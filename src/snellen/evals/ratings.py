@@ -17,11 +17,13 @@ from snellen.core.specs import Json
 from snellen.core.stages import AnyTask, Choice, Exchange, Key, Prompt, Reading, Reply, Sample, Task, Turn
 from snellen.core.tables import Tables
 from snellen.datasets.ratings import Ratings, read_ratings
+from snellen.evals.options import checked
 from snellen.parsing.choice import read_choice
 from snellen.scoring.choice import is_other, tabulate
 from snellen.statistics.agreement import agreement, counted
 
 
+@checked("ratings")
 def task(
     setting: str = "", *, file: str, exam: str | None = None, exam_options: Mapping[str, Any] | None = None
 ) -> Task[Choice, str]:

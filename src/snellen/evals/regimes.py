@@ -13,6 +13,7 @@ from snellen.core.specs import Json
 from snellen.core.stages import Sample
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.load import load_data
+from snellen.evals.options import checked
 from snellen.parsing.boxes import write_boxes
 from snellen.prompts.boxes import Example, Regime
 from snellen.prompts.rules import Chains
@@ -20,6 +21,7 @@ from snellen.prompts.rules import Chains
 REGIMES = ("zero-shot", "few-shot", "knowledge", "instructions", "instructions+few-shot")
 
 
+@checked("detect")
 def regime_of(
     dataset: Dataset,
     data: Path,
@@ -38,6 +40,8 @@ def regime_of(
     few-shot: `shots` pictures of the part `shots_from`, drawn with `shots_seed`, the same before every question.
     knowledge: the rules of `classes.yaml`, in the length `chains`. instructions: the annotators' instructions.
     """
+    if shots < 1:
+        raise SpecError(f"shots are at least 1, got {shots}")
     if regime not in REGIMES:
         raise unknown("regime", regime, REGIMES)
     kept: dict[str, Json] = {"regime": regime}

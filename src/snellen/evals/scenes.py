@@ -14,7 +14,9 @@ from snellen.core.specs import Json
 from snellen.core.stages import Exchange, Prompt, Reading, Reply, Sample, Task
 from snellen.core.tables import Tables
 from snellen.evals.detection import merged, reading_of
+from snellen.evals.options import check_like, checked
 from snellen.parsing.boxes import write_boxes
+from snellen.parsing.notations import named
 from snellen.prompts.boxes import Calls, box_prompts
 from snellen.prompts.templates import template
 from snellen.scoring.tabulation import tabulate
@@ -23,12 +25,13 @@ from snellen.stimuli.scenes import detection
 OPTIONS = {name: given.default for name, given in inspect.signature(detection).parameters.items()}
 
 
+@checked("civet/detection")
 def task(
     *,
     notation: str | None = None,
     prompt: str = "qwen3-vl",
     calls: Calls = "multi",
-    failures: Literal["count", "parsed-only"] = "count",
+    failures: Literal["count", "parsed-only", "strict"] = "count",
     min_score: float | None = None,
     scores: Literal["model", "token-logprob"] = "model",
     **scenes: Any,
@@ -39,8 +42,11 @@ def task(
             known = [*OPTIONS, "notation", "prompt", "calls", "failures", "min_score", "scores"]
             raise unknown("option of civet/detection", name, known)
     wording = template(prompt)
+    check_like("civet/detection", scenes, OPTIONS)
     chosen = notation or wording.notation
-    if chosen is None:
+    if chosen is not None:
+        named(chosen)
+    else:
         raise SpecError(f"the prompt {prompt!r} prescribes no notation: say which the model speaks (notation=...)")
     made = detection(**scenes)
     options = {name: scenes.get(name, default) for name, default in OPTIONS.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+import json_repair
 import numpy as np
 import pytest
 
@@ -131,6 +132,16 @@ def test_the_last_line_counts_where_the_reply_is_known_to_be_complete() -> None:
     assert read(text, "yolo").value is None
     assert read(text + "\n", "yolo").value is not None
     assert read(text, "yolo", finish="stop").value is not None
+
+
+def test_a_reply_on_which_json_repair_fails_is_read_without_it() -> None:
+    start = '```json\n[{"box": [412, 2301], "label": "bottle", "reasoning": {"'
+    text = start * 3 + 'cue": "a \\"neck\\""}}]\n```'
+    with pytest.raises(AssertionError):
+        json_repair.loads(text)
+    reading = read_boxes(text, notation="moondream", size=SIZE)
+    assert reading.value is not None
+    assert (len(reading.value), reading.unread) == (0, 1)
 
 
 def test_one_class_asked_for_names_boxes_without_a_label() -> None:

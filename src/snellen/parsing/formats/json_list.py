@@ -142,7 +142,7 @@ def _repaired(text: str, context: Context) -> Scan:
 
     try:
         made = json_repair.loads(text)
-    except (ValueError, RecursionError, IndexError):
+    except Exception:  # it is a last resort, and on mangled text it fails in ways of its own (assertions too)
         return Scan()
     root = _grouped(made, 0)
     if not isinstance(root, Group):

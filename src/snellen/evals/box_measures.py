@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from snellen.core.estimates import Measure
+from snellen.core.estimates import Float, Measure, Ratio, Ratios
 from snellen.core.tables import Tables
 from snellen.scoring import average_precision, counting, grounding, hallucination, ties, visual_field
 from snellen.scoring.error_costs import measure as error_measure
@@ -20,6 +20,21 @@ TIED = 20_000
 
 FIELDS = ("size", "share", "place", "crowding")
 """The bins of the visual field on real pictures."""
+
+
+class Joined:
+    """Several measures of the same tables as one."""
+
+    def __init__(self, parts: Sequence[Measure]) -> None:
+        self.parts = tuple(parts)
+        self.names = tuple(name for part in parts for name in part.names)
+        self.ratios: Mapping[str, Ratio] = {
+            name: ratio for part in parts if isinstance(part, Ratios) for name, ratio in part.ratios.items()
+        }
+
+    def __call__(self, weights: Float) -> Mapping[str, Float]:
+        """All metrics of all parts under each row of `weights`."""
+        return {name: values for part in self.parts for name, values in part(weights).items()}
 
 
 def ap_measure(tables: Tables, options: Mapping[str, Any]) -> Measure:
@@ -62,7 +77,7 @@ def group_measures(tables: Tables, options: Mapping[str, Any]) -> dict[str, dict
     found: dict[str, dict[str, Measure]] = {}
     if not tables.outcomes["strict"].all():
         found["failures"] = {
-            mode: _Several(grounded(tables, options, failures=mode)) for mode in ("count", "parsed-only", "strict")
+            mode: Joined(grounded(tables, options, failures=mode)) for mode in ("count", "parsed-only", "strict")
         }
     found["errors"] = {"all": error_measure(tables)}
     sized = "width" in tables.outcomes and "height" in tables.outcomes
@@ -70,14 +85,3 @@ def group_measures(tables: Tables, options: Mapping[str, Any]) -> dict[str, dict
         if sized or name in {"size", "crowding"}:
             found[f"recall by {name}"] = {"all": visual_field.measure(tables, name)}
     return found
-
-
-class _Several:
-    """Several measures as one."""
-
-    def __init__(self, parts: tuple[Measure, ...]) -> None:
-        self.parts = parts
-        self.names = tuple(name for part in parts for name in part.names)
-
-    def __call__(self, weights: Any) -> Mapping[str, Any]:
-        return {name: values for part in self.parts for name, values in part(weights).items()}

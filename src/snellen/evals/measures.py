@@ -10,7 +10,7 @@ import numpy as np
 from snellen.core.estimates import Estimate, Float, Measure, Ratio, Ratios
 from snellen.core.specs import Json
 from snellen.core.tables import Table, Tables
-from snellen.evals.box_measures import ap_measure, facts_of, grounded, group_measures
+from snellen.evals.box_measures import Joined, ap_measure, facts_of, grounded, group_measures
 from snellen.evals.results import Results, guard_of
 from snellen.scoring import choice
 from snellen.scoring.tabulation import where
@@ -20,21 +20,6 @@ GROUPED = 12
 """An attribute with more values than this is no stratum of its own in the results (the tables still hold it)."""
 
 PER_CLASS = frozenset({"f1", "precision", "recall", "ap", "ap50"})
-
-
-class Joined:
-    """Several measures of the same tables as one."""
-
-    def __init__(self, parts: Sequence[Measure]) -> None:
-        self.parts = tuple(parts)
-        self.names = tuple(name for part in parts for name in part.names)
-        self.ratios: Mapping[str, Ratio] = {
-            name: ratio for part in parts if isinstance(part, Ratios) for name, ratio in part.ratios.items()
-        }
-
-    def __call__(self, weights: Float) -> Mapping[str, Float]:
-        """All metrics of all parts under each row of `weights`."""
-        return {name: values for part in self.parts for name, values in part(weights).items()}
 
 
 def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:

@@ -62,16 +62,7 @@ class Counts:
 
 def _metrics(sums: Float) -> dict[str, Float]:
     """From sums (draws, 9) in the order of `Counts`."""
-    pictures, read, truths, predicted, predicted_any, hits, hits75, hits_any, overlap = sums.T
-    return {
-        "precision": over(hits, predicted),
-        "recall": over(hits, truths),
-        "f1": over(2 * hits, predicted + truths),
-        "f1_agnostic": over(2 * hits_any, predicted_any + truths),
-        "recall75": over(hits75, truths),
-        "mean_iou": over(overlap, hits),
-        "parse_rate": over(read, pictures),
-    }
+    return {name: over(*ratio) for name, ratio in _ratios(sums.T).items()}
 
 
 def counted(tables: Tables, failures: Failures | None) -> tuple[Float, Bool, Bool]:
@@ -165,6 +156,7 @@ def measure(tables: Tables, *, failures: Failures | None = None) -> Grounding:
 
 
 def _ratios(columns: Float) -> dict[str, Ratio]:
+    """What each metric divides, from columns (9, n) in the order of `Counts`."""
     pictures, read, truths, predicted, predicted_any, hits, hits75, hits_any, overlap = columns
     return {
         "precision": Ratio(hits, predicted),

@@ -16,6 +16,7 @@ from snellen.core.pictures import Picture, Size
 from snellen.core.stages import Exchange, Reply
 from snellen.evals.scores import tabulate
 from snellen.evals.tasks import open_task
+from snellen.scoring.grounding import measure
 
 RULES = {
     "primary_cue": "neck and cap", "observation": "clear", "decision_rule": "a neck", "fallback_rule": "a cap",
@@ -67,6 +68,19 @@ def test_reading_the_ideal_reply_gives_the_truth_back(data: Path, notation: str,
     assert outcomes["truths"].tolist() == outcomes["predicted"].tolist() == [2, 1, 2]
     truths = tables.detections.columns["truth"]
     assert (tables.detections["partner"][truths] >= 0).all()
+
+
+@pytest.mark.parametrize("mode", ["count", "parsed-only", "strict"])
+def test_the_failure_mode_chosen_holds_for_every_measure_of_the_tables(data: Path, mode: str) -> None:
+    task = _task(data, failures=mode)
+    (first, *_), replies = task.requests(), {prompt.key: task.target(s, prompt) for s, prompt in _asked(task)}
+    tables, _ = tabulate(task, {**replies, first.key: Reply("I see a bottle.")})
+    recall = measure(tables)(np.ones((1, 3)))["recall"][0]
+    assert recall == pytest.approx(3 / 3 if mode == "parsed-only" else 3 / 5)
+
+
+def _asked(task: Any) -> list[tuple[Any, Any]]:
+    return [(sample, prompt) for sample in task.samples for prompt in task.prompts(sample)]
 
 
 def test_a_spec_builds_the_same_task_again(data: Path) -> None:

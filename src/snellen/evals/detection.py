@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from snellen.core.detections import Detections
 from snellen.core.errors import SpecError
 from snellen.core.labels import ClassIndex
 from snellen.core.specs import Json
-from snellen.core.stages import Exchange, Prompt, Reading, Reply, Salvage, Sample, Status, Task
+from snellen.core.stages import Exchange, Prompt, Reader, Reading, Reply, Salvage, Sample, Status, Task
 from snellen.core.tables import Tables
 from snellen.datasets.load import load_data
 from snellen.evals.options import checked
@@ -21,12 +21,14 @@ from snellen.evals.regimes import regime_of
 from snellen.parsing.boxes import read_boxes, write_boxes
 from snellen.parsing.notations import named
 from snellen.prompts.boxes import Calls, box_prompts
-from snellen.prompts.templates import template
+from snellen.prompts.templates import Template, template
 from snellen.scoring.tabulation import tabulate
+
+Scores: TypeAlias = Literal["model", "token-logprob"]
+Failures: TypeAlias = Literal["count", "parsed-only", "strict"]
 
 WORST: tuple[Status, ...] = ("refused", "malformed", "truncated", "ok")
 """How the readings of several calls add up: the status of the whole is the first of these that occurs."""
-
 
 SALVAGE: tuple[Salvage, ...] = ("intact", "repaired", "truncated")
 """From the least help to the most."""
@@ -43,9 +45,9 @@ def task(
     prompt: str = "qwen3-vl",
     calls: Calls = "multi",
     classes: Literal["all", "present"] = "all",
-    failures: Literal["count", "parsed-only", "strict"] = "count",
+    failures: Failures = "count",
     min_score: float | None = None,
-    scores: Literal["model", "token-logprob"] = "model",
+    scores: Scores = "model",
     cluster: str | None = None,
     **regime: Any,
 ) -> Task[Detections, Detections]:
@@ -60,12 +62,7 @@ def task(
     """
     if setting:
         raise SpecError(f"the task detect has no setting, got {setting!r}")
-    wording = template(prompt)
-    chosen = notation or wording.notation
-    if chosen is not None:
-        named(chosen)
-    else:
-        raise SpecError(f"the prompt {prompt!r} prescribes no notation: say which the model speaks (notation=...)")
+    wording, chosen = wording_of(prompt, notation)
     dataset = load_data(Path(data), format=format, split=split)
     around, regime_spec = regime_of(dataset, Path(data), notation=chosen, format=format, split=split, **regime)
     spec: dict[str, Json] = {
@@ -85,21 +82,50 @@ def task(
     def prompts(sample: Sample[Detections]) -> Sequence[Prompt]:
         return box_prompts(sample, asked(sample), wording=wording, calls=calls, regime=around, names=names)
 
+    whole = reader_of(chosen, calls=calls, scores=scores)
+
     def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
-        reading = merged(
-            [reading_of(sample, exchange, chosen, calls, sure=scores == "token-logprob") for exchange in exchanges]
-        )
+        reading = whole(sample, exchanges)
         return present_only(reading, asked(sample)) if classes == "present" else reading
+
+    def tables(pairs: Any) -> Tables:
+        return tabulate(pairs, classes=dataset.classes, min_score=min_score, failures=failures)
+
+    return Task(spec, dataset.samples(cluster=cluster), prompts, read, tables, target_in(chosen))
+
+
+def wording_of(prompt: str, notation: str | None) -> tuple[Template, str]:
+    """The wording of that name, and the notation of its replies: the one given, else the one that it prescribes.
+
+    SpecError for unknown names, and where there is no notation.
+    """
+    wording = template(prompt)
+    chosen = notation or wording.notation
+    if chosen is None:
+        raise SpecError(f"the prompt {prompt!r} prescribes no notation: say which the model speaks (notation=...)")
+    named(chosen)
+    return wording, chosen
+
+
+def reader_of(notation: str, *, calls: Calls, scores: Scores) -> Reader[Detections, Detections]:
+    """Reads all replies about a picture as one list of boxes. scores: where those of boxes come from."""
+
+    def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
+        sure = scores == "token-logprob"
+        return merged([reading_of(sample, exchange, notation, calls, sure=sure) for exchange in exchanges])
+
+    return read
+
+
+def target_in(notation: str) -> Callable[[Sample[Detections], Prompt], Reply]:
+    """Writes the ideal reply: the true boxes of the labels asked for, in the order of the truth."""
 
     def target(sample: Sample[Detections], asking: Prompt) -> Reply:
         wanted = sample.truth.take(np.array([label in asking.labels for label in sample.truth.labels], dtype=bool))
         size = sample.pictures[-1].upright_size()
-        return Reply(text=write_boxes(wanted, notation=chosen, size=size, input_size=size))
+        return Reply(text=write_boxes(wanted, notation=notation, size=size, input_size=size))
 
-    def tables(pairs: Any) -> Tables:
-        return tabulate(pairs, classes=dataset.classes, min_score=min_score)
-
-    return Task(spec, dataset.samples(cluster=cluster), prompts, read, tables, target)
+    return target
 
 
 def present_only(reading: Reading[Detections], classes: Sequence[str]) -> Reading[Detections]:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from snellen.core.errors import SnellenError, unknown
+from snellen.core.errors import SnellenError, StoreError, unknown
 
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "An exam and its report in a minute, offline, with what the package brings along."),
@@ -76,7 +76,10 @@ def _root() -> None: ...
 
 
 def main(arguments: Sequence[str] | None = None) -> Any:
-    """Runs the command line. A Snellen error is printed in one paragraph and ends with its exit code."""
+    """Runs the command line. A Snellen error is printed in one paragraph and ends with its exit code.
+
+    So does a file that the system does not let one read or write (exit code 3).
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return get_command(app).main(args=words, prog_name="snellen", standalone_mode=True)
@@ -84,3 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         sys.stderr.write(f"snellen: {error}{notes}\n")
         raise SystemExit(error.exit_code) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        sys.stderr.write(f"snellen: {error.strerror or error}: {error.filename}\n")
+        raise SystemExit(StoreError.exit_code) from None

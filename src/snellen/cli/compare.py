@@ -20,7 +20,7 @@ def compare(
     on: Annotated[str, typer.Option(help="all: refuse unequal samples; common: those that both answered.")] = "all",
     metric: Annotated[list[str] | None, typer.Option(help="Only these metrics (repeatable).")] = None,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.", min=100)] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
     json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Which of two runs is better, by how much, and whether the data can tell.

@@ -23,7 +23,7 @@ Allow = Annotated[list[str] | None, typer.Option("--allow", help="Load in spite 
 Out = Annotated[Path, typer.Option("--out", help="A new folder.")]
 To = Annotated[str | None, typer.Option("--to", help="coco, yolo, voc or wade; default: as it was, else coco.")]
 Copy = Annotated[Literal["copy", "link", "none"], typer.Option("--pictures", help="What to do with the pictures.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of the random choice.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of the random choice.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 

@@ -35,17 +35,17 @@ def import_(
 
       snellen import ratings.csv --as ratings --truth civet/single-object --out runs/people
     """
+    from snellen.cli.printing import show_results, warn_of_import
     from snellen.evals.imports import import_file
 
     run = import_file(file, kind=as_, out=out, name=name, truth=truth, format=format_, split=split)
     facts = dict(run.manifest.notes)
+    warn_of_import(facts)
     if score:
         from snellen.evals.scores import score as score_run
 
         results = score_run(run)
         if not json_:
-            from snellen.cli.printing import show_results
-
             show_results(results)
     if json_:
         typer.echo(json.dumps({"run": run.path, "samples": run.manifest.samples, **facts}))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,7 +17,7 @@ from snellen.evals.results import Results
 
 def show_results(results: Results, *, console: Console | None = None) -> None:
     """The metrics with their intervals, then by question and by class; the report shows all other groups."""
-    out = console or Console()
+    out = console or _plain()
     table = Table(title=results.task, title_justify="left", header_style="bold")
     for column in ("metric", "value", "95 % interval", "n"):
         table.add_column(column, justify="left" if column == "metric" else "right")
@@ -28,10 +30,25 @@ def show_results(results: Results, *, console: Console | None = None) -> None:
     for name, value in results.facts.items():
         if not isinstance(value, dict | list):
             out.print(f"{name.replace('_', ' ')}: {value}", highlight=False)
+    status = dict(results.facts.get("status", {}))
+    if set(status) - {"ok"}:
+        said = ", ".join(f"{n:,} {name}" for name, n in sorted(status.items(), key=lambda item: -item[1]))
+        out.print(f"replies: {said}", highlight=False)
     if "notation" in results.groups:
         out.print(_wide("the same replies read in another notation", results.groups["notation"]))
     if "resolution" in results.facts:
         out.print(sentence(results.facts["resolution"]), highlight=False)
+
+
+def warn_of_import(facts: Mapping[str, Any]) -> None:
+    """What could not be placed when predictions were read, on stderr: nothing is left out without a word."""
+    for finding in facts.get("findings", ()):
+        sys.stderr.write(f"{finding}\n")
+
+
+def _plain() -> Console:
+    """Names of classes and files are shown as they are: `[x]` is no markup, `:x:` no emoji."""
+    return Console(markup=False, emoji=False)
 
 
 def _wide(title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> Table:
@@ -47,7 +64,7 @@ def _wide(title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> Table:
 
 def show_comparison(found: Comparison, *, console: Console | None = None) -> None:
     """B minus A, metric by metric."""
-    out = console or Console()
+    out = console or _plain()
     where = f"{found.samples:,} samples" + (" that both answered" if found.on_common else "")
     table = Table(title=f"B - A on {where}   A: {found.a}   B: {found.b}", title_justify="left", header_style="bold")
     for column in ("metric", "A", "B", "B - A", "95 % interval", "p (Holm)", ""):
@@ -67,7 +84,7 @@ def show_comparison(found: Comparison, *, console: Console | None = None) -> Non
 
 def verdict(p: float | None) -> str:
     """What the corrected test says at the 5 % level."""
-    return "" if p is None else "differs" if p < 0.05 else "not distinguishable"
+    return "" if p is None else "differs" if p < 0.05 else "cannot tell"
 
 
 def number(value: float | None, *, signed: bool = False) -> str:

@@ -44,7 +44,7 @@ def run(
     sample: Annotated[
         int | None, typer.Option(help="N samples at random, in strata.", min=1, show_default=False)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of --sample.", min=0)] = 0,
     by: Annotated[
         list[str] | None,
         typer.Option(help="Attribute that strata are made of.", show_default="question and target"),
@@ -91,6 +91,8 @@ def run(
 
     if not model or not out:
         raise SpecError("a run needs --model and --out")
+    if by and sample is None:
+        raise SpecError("--by says what --sample draws from in equal shares, and there is no --sample")
     asked = open_task(task_spec(task, data, task_option or []))
     spec = resolve(model, model_option or [], file=models)
     selection = Selection(

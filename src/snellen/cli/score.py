@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +27,10 @@ def score(
         Path | None, typer.Option(help="True boxes: a COCO file or a data folder.", show_default=False)
     ] = None,
     predictions: Annotated[Path | None, typer.Option(help="Predicted boxes.", show_default=False)] = None,
-    protocol: Annotated[str, typer.Option(help="coco, rf100vl or wade: limits and defaults as published.")] = "rf100vl",
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="coco, rf100vl or wade: limits and defaults as published.", show_default="rf100vl"),
+    ] = None,
     format_: Annotated[
         str | None, typer.Option("--format", help="Format of the predictions.", show_default="seen from the file")
     ] = None,
@@ -36,7 +41,7 @@ def score(
     ] = None,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="95 % intervals.")] = True,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.", min=100)] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
     incomplete: Annotated[bool, typer.Option("--incomplete", help="Score a run with missing answers.")] = False,
     native: Annotated[
         str | None,
@@ -61,20 +66,35 @@ def score(
     given = [run is not None, civet_results is not None, truth is not None or predictions is not None]
     if sum(given) != 1:
         raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
+    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split, "--min-score": min_score}
+    _refuse(
+        of_predictions if not given[2] else {}, "predictions against truth; a run keeps the options it was made with"
+    )
+    _refuse({} if given[0] else {"--incomplete": incomplete or None, "--native": native}, "a run")
+    if min_score is not None and math.isnan(min_score):
+        raise SpecError("--min-score must be a number, got nan")
     results = (
         _run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native)
         if run is not None
         else _civet(civet_results, intervals=intervals, draws=draws, seed=seed)
         if civet_results is not None
-        else _boxes(truth, predictions, protocol=protocol, format=format_, split=split, min_score=min_score,
-                    intervals=intervals, draws=draws, seed=seed)
+        else _boxes(truth, predictions, protocol=protocol or "rf100vl", format=format_, split=split,
+                    min_score=min_score, intervals=intervals, draws=draws, seed=seed)
     )  # fmt: skip
+    from snellen.cli.printing import show_results, warn_of_import
+
+    warn_of_import(results.facts.get("predictions", {}))
     if json_:
         typer.echo(json.dumps(results.to_json(intervals=intervals, flat=True)))
         return
-    from snellen.cli.printing import show_results
-
     show_results(results)
+
+
+def _refuse(options: Mapping[str, object], belongs_to: str) -> None:
+    """SpecError for an option that would have no effect."""
+    for name, value in options.items():
+        if value is not None:
+            raise SpecError(f"{name} belongs to the scoring of {belongs_to}")
 
 
 def _run(path: Path, *, intervals: bool, draws: int, seed: int, incomplete: bool, native: str | None = None) -> Results:

@@ -26,7 +26,7 @@ def suite(
     sample: Annotated[
         int | None, typer.Option(help="N questions of each exam, in strata.", min=1, show_default=False)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of --sample.", min=0)] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="The accuracies as JSON.")] = False,
 ) -> None:

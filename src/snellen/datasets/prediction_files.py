@@ -54,9 +54,11 @@ def ultralytics(path: Path) -> Rows:
 
 def _results(path: Path, *, names: bool = False) -> Gathered:
     gathered = Gathered(path)
+    met = False
     for key, items in JsonStream(path):
         if key not in {"", "annotations"} or not isinstance(items, list):
             continue
+        met = True
         required(items, ("image_id", "category_id", "bbox"), path, start=len(gathered.images))
         gathered.add(
             [item.get("file_name", item["image_id"]) if names else item["image_id"] for item in items],
@@ -64,6 +66,8 @@ def _results(path: Path, *, names: bool = False) -> Gathered:
             [item["bbox"] for item in items],
             [item.get("score") for item in items],
         )
+    if not met:
+        raise DataError(f"results are a list of predictions, or an object with 'annotations': {path}")
     return gathered
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from snellen.core.errors import GuardError
+from snellen.core.errors import GuardError, unknown
 from snellen.core.tables import Column, Tables
 from snellen.evals.averaged import PerSample
 from snellen.evals.measures import measure_of, split_classes
@@ -93,6 +93,9 @@ def compare(
         clusters, samples = clusters[firsts], names
     found = difference(one, two, clusters, draws=draws, rng=np.random.default_rng(seed))
     whole, _ = split_classes(found, first.classes)  # type: ignore[arg-type]
+    for name in metrics:
+        if name not in whole:
+            raise unknown("metric", name, whole)
     kept = {name: value for name, value in whole.items() if not metrics or name in metrics}
     return Comparison(a.name, b.name, holm(kept), len(samples), on == "common")  # type: ignore[arg-type]
 
@@ -125,14 +128,19 @@ def check_guard(
 ) -> None:
     """GuardError that names everything in which two results differ and must not."""
     one, two = found or (a.guard, b.guard)
-    reasons = [
-        f"{meaning} ({_short(one.get(name))} against {_short(two.get(name))})"
+    if ("chair" in one) != ("chair" in two):
+        raise GuardError(
+            f"these two must not be compared: one is of boxes, the other of closed answers ({a.task}, {b.task})"
+        )
+    reasons = {
+        name: f"{meaning} ({_short(one.get(name))} against {_short(two.get(name))})"
         for name, meaning in MUST_AGREE.items()
         if name not in ignore and name in {**one, **two} and one.get(name) != two.get(name)
-    ]
+    }
     if reasons:
-        hint = " To compare on the samples that both answered: --on common" if "samples" not in ignore else ""
-        raise GuardError(f"these two must not be compared: they differ in {'; '.join(reasons)}.{hint}")
+        mended = "samples" in reasons and not set(reasons) - {"samples", "truth"}
+        hint = " To compare on the samples that both answered: --on common" if mended else ""
+        raise GuardError(f"these two must not be compared: they differ in {'; '.join(reasons.values())}.{hint}")
 
 
 def _short(value: object) -> str:

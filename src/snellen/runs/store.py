@@ -165,7 +165,10 @@ class Run:
             detections = self.place.read("detections.arrow")
         except FileNotFoundError:
             detections = None
-        return arrow.tables_from_files(outcomes, detections)
+        try:
+            return arrow.tables_from_files(outcomes, detections)
+        except (ValueError, OSError) as error:
+            raise self._damaged("outcomes.arrow or detections.arrow", error) from error
 
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Writes `results.json`."""
@@ -174,7 +177,10 @@ class Run:
 
     def results(self) -> dict[str, Any]:
         """What `score` found. StoreError where the run was not scored."""
-        found: dict[str, Any] = orjson.loads(self._derived(RESULTS))
+        try:
+            found: dict[str, Any] = orjson.loads(self._derived(RESULTS))
+        except orjson.JSONDecodeError as error:
+            raise self._damaged(RESULTS, error) from error
         return found
 
     def scored(self) -> bool:
@@ -195,6 +201,9 @@ class Run:
             return self.place.read(name)
         except FileNotFoundError as error:
             raise StoreError(f"this run has not been scored. Type:  snellen score {self.path}") from error
+
+    def _damaged(self, name: str, error: Exception) -> StoreError:
+        return StoreError(f"{name} is damaged ({error}); it can be made again. Type:  snellen score {self.path}")
 
     def _adopt(self) -> None:
         """Closes the parts that killed writers left open. Only the holder of the lease may."""

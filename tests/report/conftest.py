@@ -98,7 +98,8 @@ def star(make_run: MakeRun) -> dict[str, Run]:
         "tiny": {"sample": 40, "side": 336, "size": "small"},
         "others": {"sample": 30, "side": 672},
     }
-    return {name: make_run("star", same_words, intervals=False, **some) for name, some in options.items()}
+    asked = {"questions": ["shape", "color"], "intervals": False}
+    return {name: make_run("star", same_words, **some, **asked) for name, some in options.items()}
 
 
 @pytest.fixture(scope="session")

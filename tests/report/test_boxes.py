@@ -193,3 +193,12 @@ def test_an_attribute_of_the_pictures_has_a_table_of_its_own(view: View) -> None
     assert grid.rows == (("bright", Estimate(0.7)), ("dark", Estimate(0.5, 0.4, 0.6)))
     made = {section.id: section for section in sections([Boxes.of(lit)])}
     assert [block.id for block in made["attributes"].blocks] == ["by-lighting"]  # type: ignore[union-attr]
+
+
+def test_replies_read_twice_show_both_notations(view: View) -> None:
+    read = {"prescribed": {"f1": Estimate(0.1)}, "native": {"f1": Estimate(0.8)}}
+    twice = replace(view, results=replace(view.results, groups={**view.results.groups, "notation": read}))
+    made = {section.id: section for section in sections([Boxes.of(twice)])}
+    (grid,) = [block for block in made["precision"].blocks if isinstance(block, Grid) and block.id == "notation"]
+    assert [(row[1], row[4]) for row in grid.rows] == [("prescribed", Estimate(0.1)), ("native", Estimate(0.8))]
+    assert "attributes" not in made

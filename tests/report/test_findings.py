@@ -35,7 +35,7 @@ def test_position_order_and_colour_biases_are_named(make_run, truths) -> None:
             return Reply(prompt.labels[0])
         return Reply(target)
 
-    (view,) = views_of([make_run("biased", says, sample=3000)])
+    (view,) = views_of([make_run("biased", says, sample=3000, intervals=False)])
     said = " ".join(sentences(view))
     assert "fewer right answers in top right" in said
     assert "cyan is taken for blue" in said
@@ -44,5 +44,7 @@ def test_position_order_and_colour_biases_are_named(make_run, truths) -> None:
 
 
 def test_a_model_that_is_always_right_shows_nothing(make_run, truths) -> None:
-    (view,) = views_of([make_run("right", lambda prompt: Reply(truths[prompt.key.sample][0]), sample=400)])
+    (view,) = views_of(
+        [make_run("right", lambda prompt: Reply(truths[prompt.key.sample][0]), sample=400, intervals=False)]
+    )
     assert sentences(view) == ("Nothing: no bias of place, order or label, and no confusion beyond chance.",)

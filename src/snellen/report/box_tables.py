@@ -61,22 +61,6 @@ def by_attribute(views: Sequence[View], attribute: str, *, metrics: Sequence[tup
     return Grid(f"by-{slug(attribute)}", f"By {attribute.replace('_', ' ')}, %", tuple(columns), rows)
 
 
-def notation_grid(views: Sequence[View]) -> Grid | None:
-    """The same replies under the prescribed notation and the model's own; None where no run was read twice."""
-    shown = ("precision", "recall", "f1", "mean_iou")
-    rows = tuple(
-        (view.name, name, *(found.get(metric) for metric in shown))
-        for view in views
-        for name, found in view.results.groups.get("notation", {}).items()
-    )
-    if not rows:
-        return None
-    headings = ("Precision", "Recall", "F1", "Mean IoU")
-    columns = (Column("Run"), Column("Boxes read as"), *(Column(name, "percent") for name in headings))
-    note = "The prescribed notation is the one that is scored everywhere else; the native one is the model's own."
-    return Grid("notation", "The same replies under another notation, %", columns, rows, note)
-
-
 def by_class(views: Sequence[View]) -> Grid:
     """A row per class: instances, then AP, precision, recall, F1 of one run, or AP and F1 of several."""
     first = Instances(views[0].tables)

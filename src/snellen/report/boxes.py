@@ -46,8 +46,9 @@ def precision(runs: Sequence[Boxes]) -> Section:
     views = [run.view for run in runs]
     curves = figures.precision_recall(views)
     blocks: list[Block] = [Row(tuple(curves))] if curves else []
-    extra = (terms.ties_grid(views), terms.failures_grid(views), terms.resolution_grid(views))
-    blocks += [*tables.families(views), *(grid for grid in extra if grid is not None)]
+    makers = (terms.ties_grid, terms.failures_grid, terms.notation_grid, terms.resolution_grid)
+    made = (make(views) for make in makers)
+    blocks += [*tables.families(views), *(grid for grid in made if grid is not None)]
     return Section("precision", "Precision and recall", tuple(blocks))
 
 
@@ -122,7 +123,7 @@ STRATA = {
 }
 """Groups of the results that hold recall by stratum, and what the strata are."""
 
-OWN = frozenset({*STRATA, "errors", "failures", "draw"})
+OWN = frozenset({*STRATA, "errors", "failures", "notation", "draw"})
 """Groups of the results that are no attribute of the pictures."""
 
 

@@ -21,7 +21,7 @@ from snellen.core.tables import Table
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.fewshot import few_shot, labelled_share
 from snellen.datasets.load import load_data
-from snellen.datasets.lookalikes import look, pairs
+from snellen.datasets.lookalikes import Looks, look, pairs
 from snellen.datasets.split import assign, split_data, with_groups
 from snellen.datasets.write import write_data
 
@@ -138,6 +138,21 @@ def test_flat_pictures_are_not_taken_for_each_other_unless_the_files_are_equal()
     assert [(pair.first, pair.second, pair.same) for pair in pairs(looks)] == [(0, 3, True)]
     assert list(looks.problems) == [4]
     assert pairs(look([])) == []
+
+
+def test_a_crowd_of_frames_is_told_once_each() -> None:
+    rng = np.random.default_rng(0)
+    base = np.asarray(scene(1).convert("L").resize((32, 32))).astype(int)
+    frames = np.clip(base + rng.integers(-3, 4, size=(600, 32, 32)), 0, 255).astype(np.uint8)
+    others = np.stack([np.asarray(scene(i).convert("L").resize((32, 32))) for i in range(50, 60)])
+    looks = Looks(np.concatenate([frames, others]), tuple(f"{i}" for i in range(610)), {})
+    found = pairs(looks)
+    assert {pair.second for pair in found} == set(range(1, 600))
+    assert {pair.first for pair in found} <= set(range(600))
+    parts = [0] * 300 + [1] * 300 + [1] * 10
+    crossing = pairs(looks, groups=parts)
+    assert {p.first for p in crossing} | {p.second for p in crossing} == set(range(600))
+    assert all(parts[p.first] != parts[p.second] for p in crossing)
 
 
 def test_pairs_between_groups_alone_can_be_asked_for() -> None:

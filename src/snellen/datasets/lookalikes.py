@@ -1,8 +1,8 @@
 """Finds pictures that are the same or nearly the same: re-saved, resized, cropped by a hair, brightened.
 
-Each picture becomes a 32 x 32 grey glimpse and a hash of 256 bits (is a cell clearly brighter than its right
-neighbour?). Pictures that share one of 16 bands of the hash are compared by the correlation of their glimpses. Flat
-pictures (fog, black frames) look alike without being so: they count only where the bytes are equal.
+Each picture becomes a 32 x 32 grey glimpse and a hash of 512 bits (is a cell clearly brighter than its right, its lower
+neighbour?). Pictures that share one of 32 bands of the hash and differ in few bits are compared by the correlation of
+their glimpses. Flat pictures (fog, black frames) look alike without being so: only equal files count among them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,29 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.detections import Int
 from snellen.core.errors import DataError
 from snellen.core.pictures import Picture, glimpse
 
 SIDE = 32
+
 CLEARLY = 3.0
 """Grey levels by which a cell must be brighter to set its bit: below, noise decides."""
+
+NEAR = 96
+"""Bits of 512 in which two hashes may differ for their glimpses to be compared."""
+
 ALIKE = 0.985
 """Correlation of two glimpses from which they are taken for one picture."""
+
 FLAT = 4.0
 """Standard deviation of a glimpse (grey levels) below which it has too little in it to be told apart."""
+
 CROWD = 400
-"""Pictures in one band beyond which the band says nothing (frames of one camera) and only other bands count."""
+"""Pictures alike beyond which not every pair is told, but each with the first."""
+
+
+Hashes = NDArray[np.uint16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,53 +76,118 @@ class Pair:
 
 
 def pairs(looks: Looks, groups: Sequence[int] | None = None) -> list[Pair]:
-    """Pictures that look alike, in order; with `groups`, only pairs of pictures of different groups."""
-    group = np.zeros(len(looks.digests), dtype=np.int64) if groups is None else np.asarray(groups)
-    found: dict[tuple[int, int], bool] = {}
-    for i, j in _equal(looks.digests):
-        found[i, j] = True
-    if len(looks.digests) < 2:
+    """Pictures that look alike, in order; with `groups`, only pairs of pictures of different groups.
+
+    Of a crowd (frames of one camera) each picture is paired with the first that it looks like, not with all.
+    """
+    n = len(looks.digests)
+    if n < 2:
         return []
-    flat, vectors = _vectors(looks)
-    for members in _bands(looks.glimpses, skip=flat):
-        if groups is not None and len(set(group[members].tolist())) < 2:
-            continue
-        likeness = vectors[members] @ vectors[members].T
-        for a, b in zip(*np.nonzero(np.triu(likeness >= ALIKE, 1)), strict=True):
-            found.setdefault((int(members[a]), int(members[b])), False)
-    kept = ((i, j, same) for (i, j), same in sorted(found.items()) if groups is None or group[i] != group[j])
+    group = None if groups is None else np.asarray(groups)
+    found: dict[tuple[int, int], bool] = {}
+    for equal in _equal(looks.digests):
+        found |= dict.fromkeys(_spread(equal, group), True)
+    hashes, flat = _hashes(looks.glimpses)
+    usable = np.flatnonzero(~flat)
+    near: Int = np.zeros(0, dtype=np.int64)
+    for band in hashes[usable].T:
+        crowds, few = _agreeing(usable, band)
+        for members in crowds:
+            for pair in _crowd(looks.glimpses, hashes, members, group):
+                found.setdefault(pair, False)
+        near = np.union1d(near, np.fromiter(_near(hashes, *few, group), dtype=np.int64))
+    for first, second in _correlating(looks.glimpses, near // n, near % n):
+        found.setdefault((first, second), False)
+    kept = ((i, j, same) for (i, j), same in sorted(found.items()) if group is None or group[i] != group[j])
     return [Pair(i, j, same) for i, j, same in kept]
 
 
-def _equal(digests: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _agreeing(usable: Int, band: NDArray[np.uint16]) -> tuple[list[Int], tuple[Int, NDArray[np.uint16]]]:
+    """Pictures whose hashes agree in a band: crowds, and the others sorted by the band's value.
+
+    A band without a set bit says nothing.
+    """
+    said = np.flatnonzero(band)
+    order = said[np.argsort(band[said], kind="stable")]
+    value = band[order]
+    _, starts, counts = np.unique(value, return_index=True, return_counts=True)
+    crowds = [np.sort(usable[order[s : s + c]]) for s, c in zip(starts, counts, strict=True) if c > CROWD]
+    few = np.repeat((counts > 1) & (counts <= CROWD), counts)
+    return crowds, (usable[order[few]], value[few])
+
+
+def _near(hashes: Hashes, pictures: Int, value: NDArray[np.uint16], group: Int | None) -> Iterator[int]:
+    """Pairs of equal value whose hashes are near, as `first * n + second`: neighbours, then the next but one, ..."""
+    words = hashes.view(np.uint64)
+    places = np.arange(len(pictures))
+    step = 1
+    while len(places := places[places < len(pictures) - step]):
+        places = places[value[places] == value[places + step]]
+        one, other = pictures[places], pictures[places + step]
+        apart = places if group is None else np.flatnonzero(group[one] != group[other])
+        if group is not None:
+            one, other = one[apart], other[apart]
+        close = np.bitwise_count(words[one] ^ words[other]).sum(axis=1, dtype=np.int64) <= NEAR
+        low, high = np.minimum(one[close], other[close]), np.maximum(one[close], other[close])
+        yield from (low * len(hashes) + high).tolist()
+        step += 1
+
+
+def _correlating(glimpses: NDArray[np.uint8], one: Int, other: Int) -> Iterator[tuple[int, int]]:
+    """The pairs whose glimpses correlate."""
+    for start in range(0, len(one), 4096):
+        a, b = one[start : start + 4096], other[start : start + 4096]
+        alike = (_vectors(glimpses[a]) * _vectors(glimpses[b])).sum(axis=1) >= ALIKE
+        yield from zip(a[alike].tolist(), b[alike].tolist(), strict=True)
+
+
+def _crowd(glimpses: NDArray[np.uint8], hashes: Hashes, left: Int, group: Int | None) -> Iterator[tuple[int, int]]:
+    """Pairs among many: the first one left with all that look like it, until none is left."""
+    words = hashes.view(np.uint64)
+    while len(left) > 1:
+        near = np.bitwise_count(words[left] ^ words[left[0]]).sum(axis=1, dtype=np.int64) <= NEAR
+        near[near] = _vectors(glimpses[left[near]]) @ _vectors(glimpses[left[:1]])[0] >= ALIKE
+        near[0] = True
+        yield from _spread(left[near].tolist(), group)
+        left = left[~near]
+
+
+def _spread(members: Sequence[int], group: Int | None) -> Iterator[tuple[int, int]]:
+    """All pairs of a few members; of a crowd each with the first (of another group)."""
+    if len(members) <= CROWD:
+        yield from combinations(members, 2)
+        return
+    first = members[0]
+    other = next((m for m in members if group is not None and group[m] != group[first]), first)
+    for member in members[1:]:
+        partner = first if group is None or group[member] != group[first] else other
+        yield min(partner, member), max(partner, member)
+
+
+def _equal(digests: Sequence[str]) -> Iterator[list[int]]:
+    """Pictures whose files are equal."""
     by_digest: dict[str, list[int]] = {}
     for i, digest in enumerate(digests):
         if digest:
             by_digest.setdefault(digest, []).append(i)
-    for members in by_digest.values():
-        yield from combinations(members, 2)
+    yield from (members for members in by_digest.values() if len(members) > 1)
 
 
-def _vectors(looks: Looks) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """Which glimpses are flat, and all as vectors of length 1 about their mean."""
-    rows = looks.glimpses.reshape(len(looks.glimpses), -1).astype(np.float32)
+def _vectors(glimpses: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Glimpses as vectors of length 1 about their mean: (n, 1024)."""
+    rows = glimpses.reshape(len(glimpses), -1).astype(np.float32)
     rows -= rows.mean(axis=1, keepdims=True)
-    spread = rows.std(axis=1)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
-    return spread < FLAT, rows
+    return rows
 
 
-def _bands(glimpses: NDArray[np.uint8], *, skip: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
-    """Groups of pictures whose hashes agree in a band."""
-    cells = glimpses.reshape(len(glimpses), 16, 2, 16, 2).mean(axis=(2, 4))
-    brighter = cells - np.roll(cells, -1, axis=2) > CLEARLY
-    words = np.packbits(brighter.reshape(len(glimpses), -1), axis=1).view(np.uint16)
-    usable = np.flatnonzero(~skip)
-    if len(usable) < 2:
-        return
-    for band in words[usable].T:
-        order = np.argsort(band, kind="stable")
-        starts = np.flatnonzero(np.diff(band[order], prepend=-1))
-        for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
-            if 1 < end - start <= CROWD:
-                yield np.sort(usable[order[start:end]])
+def _hashes(glimpses: NDArray[np.uint8]) -> tuple[Hashes, NDArray[np.bool_]]:
+    """The hash of each glimpse, and which glimpses are flat; a few thousand at a time."""
+    words, flat = [], []
+    for start in range(0, len(glimpses), 4096):
+        piece = glimpses[start : start + 4096]
+        cells = piece.reshape(len(piece), 16, 2, 16, 2).mean(axis=(2, 4), dtype=np.float32)
+        bits = [cells - np.roll(cells, -1, axis=axis) > CLEARLY for axis in (2, 1)]
+        words.append(np.packbits(np.stack(bits, axis=1).reshape(len(piece), -1), axis=1).view(np.uint16))
+        flat.append(piece.reshape(len(piece), -1).std(axis=1) < FLAT)
+    return np.concatenate(words), np.concatenate(flat)

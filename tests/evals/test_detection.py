@@ -11,9 +11,11 @@ import pytest
 import yaml
 from PIL import Image
 
+from snellen.core.detections import Detections
 from snellen.core.errors import DataError, SpecError
 from snellen.core.pictures import Picture, Size
-from snellen.core.stages import Exchange, Reply
+from snellen.core.stages import Exchange, Reply, Sample
+from snellen.evals.regimes import complete
 from snellen.evals.scores import tabulate
 from snellen.evals.tasks import open_task
 from snellen.scoring.grounding import measure
@@ -105,6 +107,17 @@ def test_few_shot_examples_are_turns_with_complete_answers_top_to_bottom(data: P
     answers = [json.loads(turn.parts[0]) for turn in prompts[0].turns if turn.role == "assistant"]
     for answer in answers:
         assert [row["bbox_2d"][1] for row in answer] == sorted(row["bbox_2d"][1] for row in answer)
+
+
+def test_an_answer_holds_boxes_labels_and_chains_and_nothing_else_that_a_file_says() -> None:
+    notes = ({"id": "7", "chain": {"primary_cue": "a neck"}, "pose": "Left"}, {"difficult": "0", "id": "e1"})
+    truth = Detections(np.array([[0.0, 50, 20, 100], [0, 0, 20, 50]]), ("bottle", "bag"), notes=notes)
+    sample = Sample("x", truth, (Picture("x.png", bytes, Size(100, 100)),))
+    assert json.loads(complete(sample, "qwen3-vl", ("bottle", "bag"))) == [
+        {"bbox_2d": [0, 0, 200, 500], "label": "bag"},
+        {"bbox_2d": [0, 500, 200, 1000], "label": "bottle", "id": "7", "chain": {"primary_cue": "a neck"}},
+    ]
+    assert json.loads(complete(sample, "qwen3-vl", ("cup",))) == []
 
 
 def test_a_single_class_prompt_shows_only_its_class(data: Path) -> None:

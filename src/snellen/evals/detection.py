@@ -17,8 +17,8 @@ from snellen.core.stages import Exchange, Prompt, Reader, Reading, Reply, Salvag
 from snellen.core.tables import Tables
 from snellen.datasets.load import load_data
 from snellen.evals.options import checked
-from snellen.evals.regimes import regime_of
-from snellen.parsing.boxes import read_boxes, write_boxes
+from snellen.evals.regimes import complete, regime_of
+from snellen.parsing.boxes import read_boxes
 from snellen.parsing.notations import named
 from snellen.prompts.boxes import Calls, box_prompts
 from snellen.prompts.templates import Template, template
@@ -118,14 +118,8 @@ def reader_of(notation: str, *, calls: Calls, scores: Scores) -> Reader[Detectio
 
 
 def target_in(notation: str) -> Callable[[Sample[Detections], Prompt], Reply]:
-    """Writes the ideal reply: the true boxes of the labels asked for, in the order of the truth."""
-
-    def target(sample: Sample[Detections], asking: Prompt) -> Reply:
-        wanted = sample.truth.take(np.array([label in asking.labels for label in sample.truth.labels], dtype=bool))
-        size = sample.pictures[-1].upright_size()
-        return Reply(text=write_boxes(wanted, notation=notation, size=size, input_size=size))
-
-    return target
+    """Writes the ideal reply: the complete answer for the labels asked about, as in few-shot examples."""
+    return lambda sample, asking: Reply(text=complete(sample, notation, asking.labels))
 
 
 def present_only(reading: Reading[Detections], classes: Sequence[str]) -> Reading[Detections]:

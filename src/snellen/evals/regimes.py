@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,9 @@ from snellen.evals.options import checked
 from snellen.parsing.boxes import write_boxes
 from snellen.prompts.boxes import Example, Regime
 from snellen.prompts.rules import Chains
+
+ANSWERED = ("id", "chain")
+"""Notes of an instance with a chain that its answer gives (WADE's records). Other notes are the file's own matters."""
 
 REGIMES = ("zero-shot", "few-shot", "knowledge", "instructions", "instructions+few-shot")
 
@@ -77,15 +82,17 @@ def examples_of(dataset: Dataset, *, shots: int, seed: int, notation: str) -> tu
 
 
 def answer_of(sample: Sample[Detections], notation: str) -> Callable[[tuple[str, ...]], str]:
-    """Writes the complete answer of a solved picture for the classes asked about, top to bottom (ymin, then xmin)."""
+    """Writes the complete answer of a solved picture for the classes asked about."""
+    return partial(complete, sample, notation)
 
-    def write(classes: tuple[str, ...]) -> str:
-        truth = sample.truth
-        wanted = truth.take(np.array([label in classes for label in truth.labels], dtype=np.bool_))
-        size = sample.pictures[-1].upright_size()
-        return write_boxes(top_to_bottom(wanted), notation=notation, size=size, input_size=size)
 
-    return write
+def complete(sample: Sample[Detections], notation: str, labels: Sequence[str]) -> str:
+    """The complete answer about a picture: its boxes of these labels, top to bottom, chains where the data has them."""
+    truth = sample.truth
+    wanted = top_to_bottom(truth.take(np.array([label in labels for label in truth.labels], dtype=np.bool_)))
+    notes = tuple({name: note[name] for name in ANSWERED if "chain" in note and name in note} for note in wanted.notes)
+    size = sample.pictures[-1].upright_size()
+    return write_boxes(replace(wanted, notes=notes), notation=notation, size=size, input_size=size)
 
 
 def top_to_bottom(found: Detections) -> Detections:

@@ -36,8 +36,11 @@ class DataEntry(_Strict):
 class ModelEntry(_Strict):
     """A model that is asked, or one whose predictions are there already.
 
-    predictions: data set -> file. notation: how it writes boxes (default: as the prompt prescribes). parameters,
-    released: what the figures of score against size and age use. price: USD per million tokens (in, out).
+    predictions: data set -> file. notation: how it writes boxes (default: as the prompt prescribes). native: the
+    notation that it speaks by itself, where the prompt prescribes another (the score under it is shown beside).
+    context: tokens that it can take, single_picture: that it takes one picture a request; prompts beyond that are
+    refused. parameters, released: what the figures of score against size and age use. price: USD per million tokens
+    (in, out).
     """
 
     model: str | None = None
@@ -45,7 +48,10 @@ class ModelEntry(_Strict):
     predictions: dict[str, str] | None = None
     format: str | None = None
     notation: str | None = None
+    native: str | None = None
     prompt: str | None = None
+    context: int | None = Field(default=None, ge=1)
+    single_picture: bool = False
     parameters: float | None = Field(default=None, gt=0)
     released: str | None = None
     price: tuple[float, float] | None = None
@@ -80,6 +86,13 @@ class Bench(_Strict):
         if not value or len(set(value)) != len(value):
             raise ValueError("seeds are one or more different numbers")
         return value
+
+    @model_validator(mode="after")
+    def _categories(self) -> Bench:
+        without = [name for name, entry in self.data.items() if entry.category is None]
+        if without and len(without) < len(self.data):
+            raise ValueError(f"every data set has a category, or none has; without one: {', '.join(without)}")
+        return self
 
     @field_validator("data", "models", "regimes")
     @classmethod

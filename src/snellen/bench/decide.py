@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen.core.errors import GuardError, unknown
 from snellen.core.estimates import Estimate, Measure
 from snellen.evals.averaged import Averaged
 from snellen.evals.comparison import Scored, check_guard
@@ -95,6 +96,9 @@ def decide(
     kept, refused = _comparable(entries)
     whole = {entry.name: [measure_of(run.tables, run.results.options) for run in entry.runs] for entry in kept}
     chosen = metric or headline(kept, whole)
+    known = set.intersection(*(set(measure.names) for parts in whole.values() for measure in parts))
+    if chosen not in known:
+        raise unknown("metric", chosen, sorted(name for name in known if "." not in name))
     measures = {name: averaged([Narrowed(part, chosen) for part in parts]) for name, parts in whole.items()}
     clusters = kept[0].runs[0].tables.outcomes["cluster"]
     scores = {
@@ -131,9 +135,17 @@ def table(
         seeds = tuple(float(run.results.metrics[metric].value or 0.0) for run in entry.runs)
         rows.append(Row(entry.name, scores[entry.name], gap, p, verdict, entry.facts, seeds))
     ties = [row.name for row in rows if row.verdict == "not distinguishable"]
-    gaps = [row.gap.gap for row in rows if row.gap is not None and row.gap.gap is not None]
-    smallest = min(gaps) if gaps else None
+    smallest = _telling(rows)
     return Decision(data, metric, tuple(rows), sentence(rows, ties, metric, smallest), smallest, refused or {}, pairs)
+
+
+def _telling(rows: Sequence[Row]) -> float | None:
+    """The smallest gap that the samples could show where it matters: between the best and those that are level with
+    it (the widest of these), else between the best and the second.
+    """
+    level = [row for row in rows if row.verdict == "not distinguishable"] or list(rows[1:2])
+    gaps = [row.gap.gap for row in level if row.gap is not None and row.gap.gap is not None]
+    return max(gaps) if gaps else None
 
 
 def sentence(rows: Sequence[Row], ties: Sequence[str], metric: str, smallest: float | None) -> str:
@@ -144,7 +156,7 @@ def sentence(rows: Sequence[Row], ties: Sequence[str], metric: str, smallest: fl
         score += f" [{_number(best.score.low)}, {_number(best.score.high)}]"
     if len(rows) == 1:
         return f"{best.name}: {score}. Nothing to compare it with."
-    hint = "" if smallest is None else f" The smallest gap that these samples can show is about {smallest:.3f}."
+    hint = "" if not smallest else f" The smallest gap that these samples can show here is about {smallest:.3f}."
     if ties:
         others = ", ".join(ties)
         return f"{best.name} has the highest {score}, but these data cannot tell it from {others}.{hint}"
@@ -175,7 +187,7 @@ def overall(decisions: Sequence[Decision], entries: Mapping[str, Sequence[Entry]
 def _together(entries: Mapping[str, Sequence[Entry]], name: str) -> dict[str, Any]:
     """Costs per 1,000 averaged over data sets, counts added up; None where one data set does not know."""
     each = [entry.facts for found in entries.values() for entry in found if entry.name == name]
-    whole: dict[str, Any] = {key: each[0].get(key) for key in ("model", "regime", "parameters", "released")}
+    whole: dict[str, Any] = {key: each[0].get(key) for key in ("model", "regime", "classes", "parameters", "released")}
     for key in ("dollars_per_1000", "seconds_per_1000"):
         values = [facts.get(key) for facts in each]
         whole[key] = (
@@ -202,8 +214,6 @@ def headline(entries: Sequence[Entry], measures: Mapping[str, Sequence[Measure]]
 
 def _comparable(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:
     """The entries that agree with the first of the largest group, and why the others do not."""
-    from snellen.core.errors import GuardError
-
     groups: list[list[Entry]] = []
     reasons: dict[str, str] = {}
     for entry in entries:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from snellen.bench.config import Bench
-from snellen.bench.plan import Job
-from snellen.core.errors import GuardError, IncompleteError, SnellenError
-from snellen.core.stages import Usage
-from snellen.evals.imports import import_file
+from snellen.bench.config import Bench, ModelEntry
+from snellen.bench.plan import Job, selection_of
+from snellen.core.errors import DataError, GuardError, IncompleteError, SnellenError, StoreError
+from snellen.core.specs import Json
+from snellen.core.stages import Model, Usage
+from snellen.evals.imports import digest, import_file
+from snellen.evals.native import add_native, detection_spec, prescribed
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
 from snellen.models.table import SPEAKING, build
-from snellen.probing.contradiction import Verdict
+from snellen.probing.contradiction import Verdict, preset
 from snellen.probing.memory import declared_fits
 from snellen.runs import cost
+from snellen.runs.capacity import check_capacity
 from snellen.runs.loop import Choices, Progress, Watch, open_or_create, work
-from snellen.runs.manifest import Selection
 from snellen.runs.store import Run, exists
 
 State: TypeAlias = Literal["done", "incomplete", "stopped", "error"]
@@ -66,20 +68,17 @@ def _one(
     progress: Watch | None,
 ) -> Done:
     if job.predictions is not None:
-        return _imported(job, where)
+        return _imported(bench, job, where)
     assert job.spec is not None
+    entry = bench.models[job.model]
     task = open_task(job.task)
     model = build(job.spec, task=task)
-    probe = None
-    if bench.probe and job.task["task"] == "detect" and job.spec.provider in SPEAKING:
-        name = f"{job.spec} {job.task.get('prompt')} {task.spec.get('notation')}"
-        if name not in probes:
-            probes[name] = declared_fits(model, task)
-        probe = probes[name]
-        if probe is not None and probe.contradicted:
-            return Done(job, "stopped", reason=probe.reason, probe=probe)
-    selection = Selection(sample=bench.sample, seed=bench.seed if bench.sample else 0)
-    choices = Choices(selection=selection)
+    check_capacity(task, job.spec, requests=len(task.samples), context=entry.context,
+                   single_picture=entry.single_picture or None)  # fmt: skip
+    probe = _probed(bench, job, model, probes)
+    if probe is not None and probe.contradicted and not _prescribes(job, entry):
+        return Done(job, "stopped", reason=probe.reason, probe=probe)
+    choices = Choices(selection=selection_of(bench))
     run = open_or_create(task, model, where, choices)
     price = cost.price_of(model.spec)
     if bench.budget is not None and price is not None:
@@ -88,24 +87,58 @@ def _one(
     return _scored(bench, job, run, state.stopped, probe)
 
 
+def _probed(bench: Bench, job: Job, model: Model, probes: dict[str, Verdict | None]) -> Verdict | None:
+    """What the probe of a model that writes boxes says, once for each model, prompt and notation."""
+    if not bench.probe or model.spec.provider not in SPEAKING or not _asks_boxes(job.task):
+        return None
+    prompt = str(detection_spec(job.task).get("prompt", "qwen3-vl"))
+    notation = prescribed(job.task)
+    name = f"{model.spec} {prompt} {notation}"
+    if name not in probes:
+        probes[name] = declared_fits(model, prompt=prompt, notation=notation)
+    return probes[name]
+
+
+def _asks_boxes(task: Mapping[str, Json]) -> bool:
+    return str(task["task"]).partition("/")[0] in {"detect", "wade", "rf100vl"}
+
+
+def _prescribes(job: Job, entry: ModelEntry) -> bool:
+    """Whether the protocol prescribes the notation whatever the model speaks: then nothing is declared wrongly."""
+    return entry.native is not None or str(job.task["task"]).startswith("wade/")
+
+
 def _scored(bench: Bench, job: Job, run: Run, stopped: str, probe: Verdict | None) -> Done:
     try:
         score(run, draws=bench.bootstrap, failed=bench.failed)
     except IncompleteError as error:
         return Done(job, "incomplete", run, stopped or str(error), probe)
+    native, source = bench.models[job.model].native, "declared"
+    if native is None and probe is not None and probe.contradicted:
+        native, source = preset(probe.best), "probed"
+    if native is not None and _asks_boxes(job.task):
+        add_native(run, native, source=source, draws=bench.bootstrap, failed=bench.failed)
     return Done(job, "done", run, probe=probe)
 
 
-def _imported(job: Job, where: Path) -> Done:
+def _imported(bench: Bench, job: Job, where: Path) -> Done:
+    """Predictions that are there already, as a run about the same samples as everybody's."""
     assert job.predictions is not None
+    if not job.predictions.exists():
+        raise DataError(f"there is no such file: {job.predictions}")
+    selection = selection_of(bench)
     if exists(where):
         run = Run.open(where)
+        same = run.manifest.data.get(job.predictions.name) == digest(job.predictions)
+        if not same or run.manifest.selection != selection:
+            what = "the samples differ from" if same else "these predictions are not"
+            raise StoreError(f"{what} those that were imported before: {job.predictions}. "
+                             f"Remove {where} to import them anew")  # fmt: skip
     else:
-        options = {name: job.task.get(name) for name in ("split",)}
         run = import_file(job.predictions, kind="coco", out=where, name=job.model, truth=job.task["data"],
-                          format=job.format, **options)  # fmt: skip
+                          format=job.format, split=job.task.get("split"), selection=selection)  # fmt: skip
     if not run.scored():
-        score(run)
+        score(run, draws=bench.bootstrap)
     return Done(job, "done", run)
 
 

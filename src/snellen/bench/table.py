@@ -4,53 +4,105 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from snellen.bench.across import Lead, ModelPair, leads, model_pairs, rollups
 from snellen.bench.config import Bench, ModelEntry
+from snellen.bench.contrasts import Contrast, contrasts
 from snellen.bench.decide import Decision, Entry, decide, overall
 from snellen.bench.execute import Done, usage_of
 from snellen.bench.plan import EXAM, IMPORTED
 from snellen.core.stages import Reply
 from snellen.evals.comparison import scored
+from snellen.evals.rollup import Rollup
 from snellen.runs import cost
 from snellen.runs.store import Run
+
+PROTOCOLS = ("all", "present")
+"""What a prompt asks for: all classes (detection), or those in the picture (referential); never ranked together."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a bench found: a decision per data set, one over all (where there are several), and what is missing."""
+    """What a bench found: a decision per data set, one over all (where there are several), and what is missing.
+
+    referential: the decisions of regimes that ask for the classes present only, where others ask for all. categories:
+    entry -> category scores. pairs, leads: models against each other over data sets. contrasts: ways of asking.
+    """
 
     decisions: tuple[Decision, ...]
     overall: Decision | None
     missing: Mapping[str, str]
     variance: Mapping[str, Mapping[str, float | None]]
+    referential: tuple[Decision, ...] = ()
+    categories: Mapping[str, Rollup] = field(default_factory=dict)
+    pairs: tuple[ModelPair, ...] = ()
+    leads: tuple[Lead, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
+
+    @property
+    def every(self) -> tuple[Decision, ...]:
+        """All decisions in the order in which they are told: overall first, the referential ones last."""
+        return (*([] if self.overall is None else [self.overall]), *self.decisions, *self.referential)
 
     def to_json(self) -> dict[str, Any]:
         """Plain."""
         return {
             "overall": None if self.overall is None else self.overall.to_json(),
             "data": {decision.data: decision.to_json() for decision in self.decisions},
+            "referential": {decision.data: decision.to_json() for decision in self.referential},
             "missing": dict(self.missing),
             "variance": {name: dict(found) for name, found in self.variance.items()},
+            "categories": {name: rolled(found) for name, found in self.categories.items()},
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "leads": [lead.to_json() for lead in self.leads],
+            "contrasts": [contrast.to_json() for contrast in self.contrasts],
         }
+
+
+def rolled(found: Rollup) -> dict[str, Any]:
+    """A roll-up as plain JSON."""
+    categories = {name: score.to_json() for name, score in found.categories.items()}
+    return {"categories": categories, "all": found.all.to_json(), "scored": found.scored, "of": found.of}
 
 
 def conclude(bench: Bench, finished: Sequence[Done]) -> Outcome:
     """The decisions of a carried-out bench."""
     entries = entries_of(bench, finished)
-    decisions = tuple(
-        decide(data, each, metric=bench.metric, higher=bench.higher_is_better, draws=bench.bootstrap, seed=bench.seed)
-        for data, each in entries.items()
-        if each
-    )
-    together = None
-    if len(decisions) > 1 and len({decision.metric for decision in decisions}) == 1:
-        together = overall(decisions, entries, higher=bench.higher_is_better)
+    by_protocol = [_decisions(bench, entries, protocol) for protocol in PROTOCOLS]
+    first, second = by_protocol if by_protocol[0][0] else (by_protocol[1], by_protocol[0])
+    decisions, together = first
     missing = {d.job.name: f"{d.state}: {d.reason}" for d in finished if d.state != "done"}
-    return Outcome(decisions, together, missing, variances(decisions))
+    apart = [*second[0], *([] if second[1] is None else [second[1]])]
+    metrics = {decision.data: decision.metric for decision in decisions}
+    return Outcome(
+        decisions,
+        together,
+        missing,
+        variances(decisions),
+        tuple(replace(decision, data=f"{decision.data}, classes present only") for decision in apart),
+        rollups(bench, decisions),
+        model_pairs(decisions),
+        leads(decisions),
+        contrasts(entries, bench.regimes, metrics, draws=bench.bootstrap, seed=bench.seed),
+    )
+
+
+def _decisions(
+    bench: Bench, entries: Mapping[str, Sequence[Entry]], protocol: str
+) -> tuple[tuple[Decision, ...], Decision | None]:
+    """The decision of each data set among the entries of one protocol, and the one over all of them."""
+    kept = {data: [e for e in each if e.facts["classes"] == protocol] for data, each in entries.items()}
+    kept = {data: each for data, each in kept.items() if each}
+    how: dict[str, Any] = {"higher": bench.higher_is_better, "draws": bench.bootstrap, "seed": bench.seed}
+    decisions = tuple(decide(data, each, metric=bench.metric, **how) for data, each in kept.items())
+    if len(decisions) < 2 or len({decision.metric for decision in decisions}) > 1:
+        return decisions, None
+    everywhere = set.intersection(*({row.name for row in decision.rows} for decision in decisions))
+    return decisions, overall(decisions, kept, higher=bench.higher_is_better) if everywhere else None
 
 
 def entries_of(bench: Bench, finished: Sequence[Done]) -> dict[str, list[Entry]]:
@@ -62,10 +114,16 @@ def entries_of(bench: Bench, finished: Sequence[Done]) -> dict[str, list[Entry]]
     several = len({regime for _, _, regime in runs} - {IMPORTED, EXAM}) > 1
     entries: dict[str, list[Entry]] = {name: [] for name in bench.data}
     for (data, model, regime), found in runs.items():
-        name = f"{model} ({regime})" if several and regime not in {IMPORTED, EXAM} else model
+        name = entry_name(model, regime, several=several)
         facts = {"model": model, "regime": regime, **costs(found, bench.models[model])}
+        facts["classes"] = found[0].manifest.task.get("classes", "all")
         entries[data].append(Entry(name, data, tuple(scored(run) for run in found), facts))
     return entries
+
+
+def entry_name(model: str, regime: str, *, several: bool) -> str:
+    """A model, and its regime where there are `several` and it has one."""
+    return f"{model} ({regime})" if several and regime not in {IMPORTED, EXAM} else model
 
 
 def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
@@ -93,9 +151,20 @@ def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
         "output_tokens": sum(each.output_tokens for each in usage),
         "unreadable": unreadable,
         "status": status,
+        "resolution": runs[0].results()["facts"].get("resolution"),
+        "native": _native(runs[0]),
         "parameters": entry.parameters,
         "released": entry.released,
     }
+
+
+def _native(run: Run) -> dict[str, Any] | None:
+    """The score under the notation that the model speaks by itself, where it was read so too."""
+    results = run.results()
+    told = results["facts"].get("native")
+    if told is None:
+        return None
+    return {**told, "metrics": results["groups"]["notation"][f"{told['notation']} (native)"]}
 
 
 def _statuses(runs: Sequence[Run]) -> dict[str, int]:

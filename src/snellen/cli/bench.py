@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,9 @@ import typer
 if TYPE_CHECKING:
     from snellen.bench.config import Bench
     from snellen.bench.decide import Decision
-    from snellen.bench.plan import Job
+    from snellen.bench.plan import Forecast, Job
+    from snellen.core.estimates import Estimate
+    from snellen.runs.loop import Progress
 
 app = typer.Typer(add_completion=False)
 
@@ -48,9 +51,9 @@ def bench(
         chosen = chosen.model_copy(update={"probe": False})
     jobs = jobs_of(chosen)
     if dry_run:
-        _plan(chosen, jobs, as_json=json_)
+        _plan(chosen, jobs, out, as_json=json_)
         return
-    done = execute(chosen, jobs, out, told=_tell)
+    done = execute(chosen, jobs, out, told=_tell, progress=_lines())
     check_names(done)
     outcome = conclude(chosen, done)
     out.mkdir(parents=True, exist_ok=True)
@@ -58,7 +61,7 @@ def bench(
     if json_:
         typer.echo(json.dumps(outcome.to_json()))
     else:
-        for decision in (*outcome.decisions, *([outcome.overall] if outcome.overall else [])):
+        for decision in reversed(outcome.every):
             show_decision(decision)
         for name, reason in outcome.missing.items():
             typer.echo(f"not scored  {name}: {reason}")
@@ -79,23 +82,17 @@ def show_decision(decision: Decision) -> None:
 
     from snellen.cli.printing import number, short
 
+    shown = [name for name in COSTS if any(row.facts.get(name) for row in decision.rows)]
     table = Table(title=f"{decision.data}: {decision.metric}", title_justify="left", header_style="bold")
-    for column in ("model", "score", "behind the best", "USD/1,000", "s/1,000", "unreadable", "verdict"):
-        table.add_column(column, justify="left" if column in {"model", "verdict"} else "right")
+    table.add_column("model", overflow="fold")
+    for column in ("score", "behind the best", *(COSTS[name] for name in shown)):
+        table.add_column(column, justify="right")
+    table.add_column("verdict", overflow="fold")
     for row in decision.rows:
-        gap = "" if row.gap is None else number(row.gap.difference.value, signed=True)
-        if row.gap is not None and row.gap.difference.low is not None:
-            gap += f" [{number(row.gap.difference.low, signed=True)}, {number(row.gap.difference.high, signed=True)}]"
-        facts = row.facts
-        table.add_row(
-            row.name,
-            short(row.score),
-            gap,
-            number(facts.get("dollars_per_1000")),
-            number(facts.get("seconds_per_1000")),
-            str(facts.get("unreadable", "")),
-            row.verdict,
-        )
+        gap = "" if row.gap is None else _signed(row.gap.difference)
+        costs = [row.facts.get(name) for name in shown]
+        cells = (str(value) if isinstance(value, int) else number(value) for value in costs)
+        table.add_row(row.name, short(row.score), gap, *cells, row.verdict)
     console = Console()
     console.print(table)
     console.print(decision.sentence, highlight=False)
@@ -103,25 +100,80 @@ def show_decision(decision: Decision) -> None:
         console.print(f"not compared  {name}: {reason}", highlight=False)
 
 
-def _plan(chosen: Bench, jobs: list[Job], *, as_json: bool) -> None:
-    from snellen.bench.plan import price
+def _signed(found: Estimate) -> str:
+    from snellen.cli.printing import number
 
-    plans = [(job, price(chosen, job)) for job in jobs]
+    value = number(found.value, signed=True)
+    return (
+        value if found.low is None else f"{value} [{number(found.low, signed=True)}, {number(found.high, signed=True)}]"
+    )
+
+
+COSTS = {"dollars_per_1000": "USD/1,000", "seconds_per_1000": "s/1,000", "unreadable": "unread"}
+"""Columns that are shown where any row has something in them."""
+
+
+def _plan(chosen: Bench, jobs: list[Job], out: Path, *, as_json: bool) -> None:
+    """What would be asked, and what that costs and takes; exit code 2 where a job cannot be done."""
+    from snellen.bench.plan import forecast
+    from snellen.cli.watching import duration
+
+    found = [forecast(chosen, job, out) for job in jobs]
+    faults = [each for each in found if each.fault]
     if as_json:
-        typer.echo(json.dumps([{"job": j.name, **({} if p is None else p.to_json())} for j, p in plans]))
-        return
-    total = 0.0
-    for job, found in plans:
-        if found is None:
-            typer.echo(f"{job.name:60} predictions in {job.predictions}")
-            continue
-        dollars = "price unknown" if found.dollars is None else f"about {found.dollars:.4g} USD"
-        total += found.dollars or 0.0
-        typer.echo(f"{job.name:60} {found.requests:>8,} requests  {dollars}")
-    budget = "" if chosen.budget is None else f" of a budget of {chosen.budget:g}"
-    typer.echo(f"{len(plans)} runs, about {total:.4g} USD{budget}")
+        typer.echo(json.dumps([each.to_json() for each in found]))
+    else:
+        width = max((len(job.name) for job in jobs), default=0)
+        for each in found:
+            typer.echo(f"{each.job.name:{width}}  {_line(each)}")
+        budget = "" if chosen.budget is None else f" of a budget of {chosen.budget:g}"
+        unknown = sorted({each.job.model for each in found if each.dollars is None and not each.fault})
+        typer.echo(
+            f"{len(found)} runs, {sum(each.left for each in found):,} requests to make, "
+            f"about {sum(each.dollars or 0.0 for each in found):.4g} USD{budget}"
+            + (f" without {', '.join(unknown)} (price unknown: price: [in, out] in the entry)" if unknown else "")
+        )
+        seconds = [each.seconds for each in found if each.seconds]
+        if seconds:
+            guessed = "" if all(each.timed != "guessed" for each in found) else ", partly a guess"
+            typer.echo(f"about {duration(sum(seconds))} one run after the other{guessed}")
+    if faults:
+        raise typer.Exit(2)
+
+
+def _line(each: Forecast) -> str:
+    """One job of the plan."""
+    from snellen.cli.watching import duration
+
+    if each.fault:
+        return f"cannot be done: {each.fault}"
+    if each.plan is None:
+        return f"predictions in {each.job.predictions}"
+    done = f", {each.answered:,} answered" if each.answered else ""
+    parts = [f"{each.plan.requests:>7,} requests{done}"]
+    if each.plan.price is not None or each.dollars is None:
+        parts.append("price unknown" if each.dollars is None else f"about {each.dollars:.4g} USD")
+    if each.seconds:
+        parts.append(f"about {duration(each.seconds)} ({each.timed})")
+    return ", ".join(parts)
 
 
 def _tell(job: Job, state: str) -> None:
     if state:
         sys.stderr.write(f"{job.name}: {state}\n")
+
+
+def _lines(*, every: float = 10.0) -> Callable[[Progress], None]:
+    """How far the run at hand is, a line on stderr every so many seconds."""
+    from snellen.cli.watching import words
+
+    told = 0.0
+
+    def watch(state: Progress) -> None:
+        nonlocal told
+        told = min(told, state.seconds)  # another run has begun
+        if state.seconds - told >= every:
+            told = state.seconds
+            sys.stderr.write(f"  {state.done:,} of {state.requests:,}  {words(state, None)}\n")
+
+    return watch

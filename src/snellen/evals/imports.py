@@ -20,11 +20,14 @@ from snellen.runs.selection import survey
 from snellen.runs.store import Run
 
 
-def import_file(path: Path, *, kind: str, out: Path, name: str | None = None, **options: Any) -> Run:
+def import_file(
+    path: Path, *, kind: str, out: Path, name: str | None = None, selection: Selection | None = None, **options: Any
+) -> Run:
     """A file of answers as a run in `out`, ready to be scored.
 
     kind: `coco` (and other formats of predictions: needs `truth`), `civet-results`, `ratings`. name: what the model
-    is called in reports (the file's name by default).
+    is called in reports (the file's name by default). selection: the samples that count (all by default), drawn as
+    `run` draws them, so that a model asked about some compares with a file about all.
     """
     if kind not in IMPORTS:
         raise unknown("kind of import", kind, IMPORTS)
@@ -33,18 +36,20 @@ def import_file(path: Path, *, kind: str, out: Path, name: str | None = None, **
     given = {option: value for option, value in options.items() if value is not None}
     task, replies, facts, draws = IMPORTS[kind](path, **given)
     spec = ModelSpec("import", name or path.name.partition(".")[0], {"as": kind, "sha256": digest(path)})
-    found = survey(task, Selection(), draws=draws)
+    chosen = selection or Selection()
+    found = survey(task, chosen, draws=draws)
     manifest = Manifest(
         kind="import",
         task=dict(task.spec),
         model=spec.to_json(),
         draws=draws,
+        selection=chosen,
         samples=found.samples,
         requests=found.requests,
         data={"truth": found.truth, path.name: digest(path)},
         notes={"file": str(path), **facts},
     )
-    run = Run.create(out, manifest)
+    run = Run.create(out, manifest, ids=found.ids)
     with run.writing() as writer:
         for key, reply in replies:
             writer.append(key, reply)

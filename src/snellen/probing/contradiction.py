@@ -12,7 +12,7 @@ from snellen.core.detections import Detections
 from snellen.core.pictures import Size
 from snellen.core.stages import Failed, Key, Model, Prompt, Reply, Sample
 from snellen.parsing.boxes import read_items
-from snellen.parsing.notations import named
+from snellen.parsing.notations import NOTATIONS, named
 from snellen.probing.notation import Finding, Spoken, describe, find_notation
 from snellen.probing.scenes import CLASSES, probe_scenes
 from snellen.prompts.boxes import box_prompts
@@ -66,6 +66,15 @@ def judged(finding: Finding, *, model: str, prompt: str, declared: str) -> Verdi
         finding.scenes,
         finding.boxes,
     )
+
+
+PRESETS = ("thousand", "wade", "unit", "pixels", "gpt", "coco", "yolo", "all-seeing", "paligemma")
+"""Named notations under which a finding may be read, plain JSON first."""
+
+
+def preset(best: str | None) -> str | None:
+    """The named notation of a finding in words (`xyxy 0..1000`), None where no preset means the same."""
+    return next((name for name in (*PRESETS, *NOTATIONS) if describe(named(name).box) == best), None)
 
 
 def _reason(finding: Finding, *, model: str, declared: str, contradicted: bool) -> str:

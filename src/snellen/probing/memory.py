@@ -8,7 +8,7 @@ from typing import Any
 
 from snellen import __version__
 from snellen.core.specs import fingerprint
-from snellen.core.stages import AnyTask, Model
+from snellen.core.stages import Model
 from snellen.models.cache import cache_file
 from snellen.models.table import identity
 from snellen.probing.contradiction import Verdict, probe
@@ -46,9 +46,8 @@ def remember(found: Verdict, model: Model) -> None:
         return
 
 
-def declared_fits(model: Model, task: AnyTask) -> Verdict:
-    """The probe of `model` under the prompt and notation of a detection task: what is remembered, else asked now."""
-    prompt, notation = str(task.spec["prompt"]), str(task.spec["notation"])
+def declared_fits(model: Model, *, prompt: str, notation: str) -> Verdict:
+    """The probe of `model` under a prompt and its notation: what is remembered, else asked now."""
     found = recall(model, prompt=prompt, notation=notation)
     if found is None:
         found = probe(model, prompt=prompt, notation=notation)

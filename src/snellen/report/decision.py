@@ -9,31 +9,47 @@ from typing import Any
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.bench.execute import Done
-from snellen.bench.table import Outcome
-from snellen.core.estimates import Estimate
+from snellen.bench.plan import EXAM, IMPORTED, Job
+from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
+from snellen.evals.resolution import sentence as resolution
 from snellen.report.blocks import Block, Findings, Section, Text
 from snellen.report.blocks import Row as Figures
 from snellen.report.figures import SERIES, Figure, figure
 from snellen.report.grids import Cell, Column, Grid
 from snellen.report.pages import report
+from snellen.report.patterns import patterns
 
 VERDICTS = {
     "best": "highest score",
-    "worse": "worse (p < .05 after Holm)",
+    "worse": "worse",
     "not distinguishable": "cannot be told from the best",
 }
 
 
 def bench_report(bench: Bench, done: Sequence[Done], outcome: Outcome, out: Path) -> Path:
     """Writes the report of a bench and returns the page's path."""
-    runs = [each.run for each in done if each.state == "done" and each.run is not None]
-    return report(runs, out, opening=(decision_section(bench, outcome), *probe_sections(done)))
+    scored = [(each.run, each.job) for each in done if each.state == "done" and each.run is not None]
+    names = run_names(bench, [job for _, job in scored])
+    opening = (decision_section(bench, outcome), *probe_sections(done))
+    return report([run for run, _ in scored], out, opening=opening, names=names)
+
+
+def run_names(bench: Bench, jobs: Sequence[Job]) -> list[str]:
+    """What the runs are called on the page: as in the tables, with seed and data set where there are several."""
+    several = len({job.regime for job in jobs} - {IMPORTED, EXAM}) > 1
+    seeds = len({job.seed for job in jobs}) > 1
+    names = []
+    for job in jobs:
+        name = entry_name(job.model, job.regime, several=several)
+        name += f" seed {job.seed}" if seeds and job.regime != IMPORTED else ""
+        names.append(name if len(bench.data) == 1 else f"{name}, {job.data}")
+    return names
 
 
 def decision_section(bench: Bench, outcome: Outcome) -> Section:
     """The first thing on the page: sentences, tables, cost against score, what is missing and why."""
-    every = [*([outcome.overall] if outcome.overall is not None else []), *outcome.decisions]
+    every = outcome.every
     blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence,)) for d in every))]
     for decision in every:
         blocks.append(table(decision))
@@ -42,6 +58,7 @@ def decision_section(bench: Bench, outcome: Outcome) -> Section:
             blocks.append(Figures(tuple(figures)))
     if len(outcome.decisions) > 1:
         blocks.append(by_data(outcome))
+    blocks += patterns(outcome)
     if outcome.variance:
         blocks.append(variance(outcome))
     refused = {name: reason for decision in every for name, reason in decision.refused.items()}
@@ -55,31 +72,68 @@ def decision_section(bench: Bench, outcome: Outcome) -> Section:
 
 def table(decision: Decision) -> Grid:
     """The decision table of one data set."""
+    shown = [name for name in COSTS if any(row.facts.get(name) for row in decision.rows)]
     columns = (
         Column("Model"),
         Column(f"{decision.metric}, %", "percent"),
+        Column("Verdict"),
         Column("Behind the best, points", "points"),
         Column("p (Holm)", "p"),
-        Column("USD per 1,000", "number"),
-        Column("Seconds per 1,000", "number"),
-        Column("Unreadable", "count"),
-        Column("Verdict"),
+        *(COSTS[name] for name in shown),
     )
-    note = "Brackets: 95 % intervals. Seconds: latency of the requests, one after the other."
-    if decision.smallest_gap is not None:
+    note = " ".join(filter(None, [_gap_note(decision), *_sizes(decision), *_natives(decision)]))
+    rows = tuple(_row(row, shown) for row in decision.rows)
+    return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, rows, note)
+
+
+COSTS = {
+    "dollars_per_1000": Column("USD per 1,000", "number"),
+    "seconds_per_1000": Column("Seconds per 1,000", "number"),
+    "unreadable": Column("Unreadable", "count"),
+}
+"""Columns that are shown where any entry has something in them."""
+
+
+def _gap_note(decision: Decision) -> str:
+    note = "Brackets: 95 % intervals. Worse: p below .05 after Holm's correction."
+    if any(row.facts.get("seconds_per_1000") for row in decision.rows):
+        note += " Seconds: latency of the requests, one after the other."
+    if decision.smallest_gap:
         note += f" Smallest gap that these samples can show (80 % power): {100 * decision.smallest_gap:.1f} points."
-    return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, tuple(map(_row, decision.rows)), note)
+    return note
 
 
-def _row(row: Row) -> tuple[Cell, ...]:
-    facts = row.facts
-    gap = (
-        None if row.gap is None else Estimate(row.gap.difference.value, row.gap.difference.low, row.gap.difference.high)
-    )
-    return (
-        row.name, row.score, gap, row.p_holm, facts.get("dollars_per_1000"), facts.get("seconds_per_1000"),
-        facts.get("unreadable"), VERDICTS[row.verdict],
-    )  # fmt: skip
+def _sizes(decision: Decision) -> list[str]:
+    """How large the objects are to each model, the same words once."""
+    said: dict[str, list[str]] = {}
+    for row in decision.rows:
+        found = row.facts.get("resolution")
+        if found is not None:
+            said.setdefault(resolution(found), []).append(row.name)
+    if len(said) == 1:
+        return [f"{next(iter(said)).capitalize()}."]
+    return [f"{', '.join(names)}: {text}." for text, names in said.items()]
+
+
+def _natives(decision: Decision) -> list[str]:
+    """What a model scores where its replies are read in the notation that it speaks by itself."""
+    found = []
+    for row in decision.rows:
+        told = row.facts.get("native")
+        if told is not None:
+            value = told["metrics"].get(decision.metric, {}).get("value")
+            score = "undefined" if value is None else f"{100 * value:.1f} %"
+            found.append(
+                f"{row.name}: {decision.metric} {score} where the same replies are read as {told['notation']} "
+                f"({told['source']}) instead of {told['prescribed']}."
+            )
+    return found
+
+
+def _row(row: Row, shown: Sequence[str]) -> tuple[Cell, ...]:
+    costs = (row.facts.get(name) for name in shown)
+    return (row.name, row.score, VERDICTS[row.verdict], None if row.gap is None else row.gap.difference, row.p_holm,
+            *costs)  # fmt: skip
 
 
 def forest(decision: Decision) -> Figure | None:
@@ -163,8 +217,8 @@ def variance(outcome: Outcome) -> Grid:
     """Both variances over seeds."""
     columns = (
         Column("Model"),
-        Column("sd over seeds of the mean over data sets, points", "points"),
-        Column("mean over data sets of the sd over seeds, points", "points"),
+        Column("sd over seeds of the mean over data sets, points", "percent"),
+        Column("mean over data sets of the sd over seeds, points", "percent"),
     )
     rows = tuple((name, found["sd_of_mean"], found["mean_of_sd"]) for name, found in outcome.variance.items())
     return Grid("variance", "How much the seeds matter", columns, rows, "ddof = 1.")

@@ -97,15 +97,15 @@ class View:
         return sorted(found, key=lambda pair: pair[0])
 
 
-def views_of(runs: Sequence[Run]) -> list[View]:
-    """The runs under names that differ: the model; then the options of the task, then the folder, where needed.
+def views_of(runs: Sequence[Run], names: Sequence[str] | None = None) -> list[View]:
+    """The runs under names that differ: the model; then the options of the task, then the folder, where needed. Or
+    under `names`, one a run, all different.
 
     StoreError where a run was not scored.
     """
-    names = _names(runs)
     return [
         View(name, f"run-{i}", run, Results.from_json(run.results()), run.tables())
-        for i, (run, name) in enumerate(zip(runs, names, strict=True), 1)
+        for i, (run, name) in enumerate(zip(runs, names or _names(runs), strict=True), 1)
     ]
 
 
@@ -174,6 +174,8 @@ def _differing(run: Run, peers: Sequence[Run], part: str) -> list[str]:
         values = {canonical(options(peer).get(name)) for peer in peers}
         if len(values) > 1 and all(len(value) <= NAMED for value in values):
             value = options(run).get(name)
+            if value is None:
+                continue
             said.append(str(value) if name == "task" else f"{name.replace('_', ' ')} {_plain(value)}")
     return said
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 from snellen.core.errors import InputError, StoreError
 from snellen.report import answers, boxes, examples, overview, provenance
@@ -16,6 +17,7 @@ from snellen.report.figures import Figure
 from snellen.report.grids import Grid
 from snellen.report.inputs import View, parts, views_of
 from snellen.report.rendering import Page
+from snellen.report.shared_samples import on_common
 from snellen.report.thumbnails import Cabinet
 from snellen.runs.store import Run
 
@@ -37,16 +39,22 @@ def report(
     single_file: bool = False,
     pictures: int | None = None,
     opening: Sequence[Section] = (),
+    names: Sequence[str] | None = None,
+    on: Literal["all", "common"] = "all",
 ) -> Path:
     """Writes the report of scored `runs` into the folder `out` and returns the page's path.
 
     single_file: everything stands in `index.html`; PNG files are left out. pictures: at most so many per run (by
     default 5,000 with boxes, 120 answers, 24 of either in a single file). opening: sections that stand first.
+    names: what the runs are called, all different (by default: by what tells them apart). on: all samples, or those
+    that every run answered.
     StoreError where a run was not scored or `out` holds other files.
     """
     if not runs:
         raise InputError("a report needs at least one run")
-    views = views_of(runs)
+    views = views_of(runs, names)
+    if on == "common":
+        views = on_common(views)
     prepare(out, views)
     most = {kind: EMBEDDED if single_file else number for kind, number in MOST.items()}
     if pictures is not None:

@@ -58,7 +58,7 @@ def _exams() -> Rows:
 def _models() -> Rows:
     from snellen.models.table import MODELS
 
-    return {name: {"help": f"{module}.{factory}"} for name, (module, factory) in MODELS.items()}
+    return {name: {"help": provider.help} for name, provider in MODELS.items()}
 
 
 def _tasks() -> Rows:

@@ -6,10 +6,10 @@ Another package adds a provider by an entry point in the group `snellen.models`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from snellen.core.errors import SpecError, unknown
 from snellen.core.specs import Json, ModelSpec
@@ -17,22 +17,32 @@ from snellen.core.stages import AnyTask, Model
 
 Factory: TypeAlias = Callable[[ModelSpec, AnyTask | None], Model]
 
-MODELS: dict[str, tuple[str, str]] = {
-    "fake": ("snellen.models.fake", "fake"),
-    "random": ("snellen.models.chance", "random_model"),
-    "majority": ("snellen.models.chance", "majority"),
-    "oracle": ("snellen.models.oracle", "oracle"),
-    "observer": ("snellen.models.observers", "observer"),
-    "replay": ("snellen.models.replay", "replay"),
-    "openai": ("snellen.models.openai", "openai"),
-    "embedded": ("snellen.models.embedded", "embedded"),
-    "hf": ("snellen.models.hf", "hf"),
-    "onnx": ("snellen.models.onnx", "onnx"),
-}
-"""Provider -> (module, factory); the module is imported when the model is built."""
 
-SPEAKING = frozenset({"openai", "hf", "embedded"})
-"""Providers of models that write boxes as text: their notation is probed."""
+class Provider(NamedTuple):
+    """A module, its factory, a line of help. speaks: its models write boxes as text, and their notation is probed."""
+
+    module: str
+    factory: str
+    help: str
+    speaks: bool = False
+
+
+MODELS: Mapping[str, Provider] = {
+    "fake": Provider("snellen.models.fake", "fake", "scripted texts, for dry work"),
+    "random": Provider("snellen.models.chance", "random_model", "a uniform choice; random boxes"),
+    "majority": Provider("snellen.models.chance", "majority", "the commonest right option of the task"),
+    "oracle": Provider("snellen.models.oracle", "oracle", "the truth: shows that a task can be passed"),
+    "observer": Provider("snellen.models.observers", "observer", "an ideal observer of so many pixels: observer/48px"),
+    "replay": Provider("snellen.models.replay", "replay", "answers of a file or of another run: replay/PATH"),
+    "openai": Provider("snellen.models.openai", "openai", "any server of chat completions: openai/NAME", True),
+    "embedded": Provider("snellen.models.embedded", "embedded", "the small model that travels with the package", True),
+    "hf": Provider("snellen.models.hf", "hf", "transformers, from a folder or the hub: hf/NAME", True),
+    "onnx": Provider("snellen.models.onnx", "onnx", "an exported detector or CLIP pair: onnx/PATH"),
+}
+"""The providers; a module is imported when a model of it is built."""
+
+SPEAKING = frozenset(name for name, provider in MODELS.items() if provider.speaks)
+"""Providers of models that write boxes as text."""
 
 GROUP = "snellen.models"
 
@@ -49,8 +59,8 @@ def build(spec: ModelSpec, *, task: AnyTask | None = None) -> Model:
     SpecError where the provider is unknown (the known ones are listed) or an option is.
     """
     if spec.provider in MODELS:
-        module, name = MODELS[spec.provider]
-        return cast(Factory, getattr(import_module(module), name))(spec, task)
+        module, factory, *_ = MODELS[spec.provider]
+        return cast(Factory, getattr(import_module(module), factory))(spec, task)
     added = {entry.name: entry for entry in entry_points(group=GROUP)}
     if spec.provider not in added:
         raise unknown("model provider", spec.provider, {**MODELS, **added})

@@ -288,6 +288,7 @@ def test_the_key_comes_from_the_environment_and_stands_nowhere_else(server, monk
     ("options", "word"),
     [
         ({"api_key": "sk-1"}, "environment"),
+        ({"extra": {"Authorization": "Bearer sk-1"}}, "environment"),
         ({"base_url": "http://user:pw@host/v1"}, "environment"),
         ({"base_url": "localhost:8000"}, "base_url"),
         ({"temprature": 1}, "Did you mean 'temperature'"),

@@ -163,6 +163,12 @@ def test_a_second_process_is_refused_while_one_writes(tmp_path) -> None:
         pass
 
 
+def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+    with pytest.raises(StoreError, match="holds no password") as found:
+        Run.open("ftp://me:hunter2@host/run")
+    assert "hunter2" not in str(found.value)
+
+
 def test_a_run_is_not_made_over_another_or_among_other_files(tmp_path) -> None:
     Run.create(tmp_path / "r", manifest())
     with pytest.raises(StoreError, match="a run already"):

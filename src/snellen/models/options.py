@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snellen.core.errors import SpecError, unknown
 from snellen.core.specs import ModelSpec
 
-SECRET = ("api_key", "key", "token", "password", "secret")
+SECRET = frozenset({"api_key", "apikey", "authorization", "key", "password", "secret", "token"})
+"""Names under which no option stands, nor a field inside one (`extra`): options are stored with every run."""
 
 
 class Options:
@@ -18,8 +19,9 @@ class Options:
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
         self._known: list[str] = []
-        for name in SECRET:
-            if name in spec.options:
+        inside = [name for value in spec.options.values() if isinstance(value, Mapping) for name in value]
+        for name in (*spec.options, *inside):
+            if name.casefold() in SECRET:
                 raise SpecError(f"{name} is no option: keys come from the environment (key_env=NAME says from where)")
 
     def text(self, name: str, default: str) -> str:

@@ -11,6 +11,7 @@ import secrets
 import time
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from snellen.core.errors import StoreError
 
@@ -69,6 +70,10 @@ class RemotePlace:
     def __init__(self, url: str) -> None:
         from fsspec.core import url_to_fs
 
+        if urlsplit(url).password:
+            raise StoreError(
+                "a run's URL holds no password: it is printed and stored; fsspec takes it from its settings"
+            )
         self.url = url.rstrip("/")
         self._fs: Any
         try:

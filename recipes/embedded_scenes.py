@@ -421,7 +421,7 @@ def count_questions(rng: random.Random, scene: Scene) -> list[Question]:
 def grounding_questions(rng: random.Random, scene: Scene) -> list[Question]:
     """Everything as boxes, the things of some names (at times of none that is there), and single things by name."""
     things = scene.things
-    label = {t: t.name for t in things} if rng.random() < 0.65 else {t: t.shape for t in things}
+    label = {t: t.name for t in things} if rng.random() < 0.5 else {t: t.shape for t in things}
     if rng.random() < 0.2:
         text, wanted = rng.choice(LOCATE_ALL), [(t, t.name) for t in things]
     else:
@@ -451,7 +451,7 @@ def _names(rng: random.Random, present: Sequence[str]) -> list[str]:
 
 
 def _located(rng: random.Random, names: Sequence[str]) -> str:
-    return (ASKED if rng.random() < 0.4 else rng.choice(LOCATE)).replace("{classes}", ", ".join(names))
+    return (ASKED if rng.random() < 0.5 else rng.choice(LOCATE)).replace("{classes}", ", ".join(names))
 
 
 def questions_about(rng: random.Random, kind: str, scene: Scene) -> list[Question]:

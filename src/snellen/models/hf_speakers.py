@@ -136,11 +136,11 @@ class SpeakingModel:
 
     def _sampling(self, draw: int) -> dict[str, Any]:
         if self.temperature == 0:
-            return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+            return {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
         import torch
 
         torch.manual_seed(self.seed + draw)
-        return {"do_sample": True, "temperature": self.temperature, "top_p": 1.0, "top_k": 0}
+        return {"do_sample": True, "num_beams": 1, "temperature": self.temperature, "top_p": 1.0, "top_k": 0}
 
 
 def _is_float(value: Any) -> bool:

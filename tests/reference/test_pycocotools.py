@@ -16,6 +16,7 @@ from pycocotools.cocoeval import COCOeval
 from snellen.core.detections import BoxTable
 from snellen.scoring.average_precision import AREAS, measure_of, point_ap
 from snellen.scoring.coco_matching import IGNORED, RIGHT, coco_matches
+from snellen.scoring.point_figures import point_figures
 
 EXACT = 1e-12
 
@@ -221,6 +222,17 @@ def test_each_match_is_that_of_pycocotools(sets: tuple[BoxTable, BoxTable]) -> N
         np.testing.assert_array_equal(ours.state[a][:, at] == RIGHT, (cell["dtMatches"] > 0) & ~ignored)
         if a == 0:
             np.testing.assert_array_equal(ours.partner[:, at] + 1, cell["dtMatches"])
+
+
+@RELAXED
+@given(SETS, st.sampled_from([1, 10, 500]))
+def test_the_figures_of_one_matching_are_those_of_the_measure(sets: tuple[BoxTable, BoxTable], max_dets: int) -> None:
+    truth, predicted = sets
+    plain = measure_of(truth, predicted, max_dets=max_dets)(np.ones((1, len(truth.images))))
+    quick = point_figures(truth, predicted, coco_matches(truth, predicted, max_dets=max_dets), max_dets=max_dets)
+    assert list(quick) == list(plain)
+    for name, value in quick.items():
+        np.testing.assert_allclose(value, plain[name][0], atol=EXACT, err_msg=name)
 
 
 @RELAXED

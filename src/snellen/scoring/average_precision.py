@@ -7,7 +7,7 @@ pycocotools prints -1 when 100 is not among its limits. A class without truth is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -215,19 +215,8 @@ class ApMeasure:
         shape = (len(curves), len(AREAS), len(THRESHOLDS), len(weights))
         precision = np.array([[c[0] for c in each] for each in curves]).reshape(shape)
         recall = np.array([[c[1] for c in each] for each in curves]).reshape(shape)
-        found = {
-            "ap": _over_classes(precision[:, 0].mean(axis=1)),
-            "ap50": _over_classes(precision[:, 0, 0]),
-            "ap75": _over_classes(precision[:, 0, 5]),
-            **{f"ap_{area}": _over_classes(precision[:, a].mean(axis=1)) for a, area in enumerate(AREAS) if a},
-        }
-        for i, limit in enumerate(self.limits):
-            found[f"ar{limit}"] = _over_classes(self._early(weights, i))
-        found["ar"] = _over_classes(recall[:, 0].mean(axis=1))
-        found |= {f"ar_{area}": _over_classes(recall[:, a].mean(axis=1)) for a, area in enumerate(AREAS) if a}
-        for k, label in enumerate(self.classes):
-            found |= {f"ap.{label}": precision[k, 0].mean(axis=0), f"ap50.{label}": precision[k, 0, 0]}
-        return {name: found[name] for name in self.names}
+        early = [self._early(weights, i) for i in range(len(self.limits))]
+        return summarised(precision, recall, early, classes=self.classes, limits=self.limits)
 
     def _early(self, weights: Float, limit: int) -> Float:
         """Recall per class, mean over IoUs, of the first `limits[limit]` detections of each picture and class."""
@@ -236,6 +225,30 @@ class ApMeasure:
             truths = weights[:, ranking.truth_samples] @ ranking.truth_counts
             rows.append(over(each[limit](weights).mean(axis=1), truths))
         return np.array(rows).reshape(len(self.early), len(weights))
+
+
+def summarised(
+    precision: Float, recall: Float, early: Sequence[Float], *, classes: Sequence[str], limits: Sequence[int]
+) -> dict[str, Float]:
+    """Every figure from AP and final recall (classes, areas, IoUs, draws) and from recall at each limit (classes,
+    draws): each (draws,), NaN where undefined.
+    """
+    found = {
+        "ap": _over_classes(precision[:, 0].mean(axis=1)),
+        "ap50": _over_classes(precision[:, 0, 0]),
+        "ap75": _over_classes(precision[:, 0, 5]),
+        **{f"ap_{area}": _over_classes(precision[:, a].mean(axis=1)) for a, area in enumerate(AREAS) if a},
+        **{f"ar{limit}": _over_classes(values) for limit, values in zip(limits, early, strict=True)},
+        "ar": _over_classes(recall[:, 0].mean(axis=1)),
+        **{f"ar_{area}": _over_classes(recall[:, a].mean(axis=1)) for a, area in enumerate(AREAS) if a},
+    }
+    found |= {f"ap.{label}": precision[k, 0].mean(axis=0) for k, label in enumerate(classes)}
+    return found | {f"ap50.{label}": precision[k, 0, 0] for k, label in enumerate(classes)}
+
+
+def limits_of(max_dets: int) -> tuple[int, ...]:
+    """The limits below or at `max_dets` for which recall is given."""
+    return tuple(limit for limit in (1, 10, 100) if limit <= max_dets)
 
 
 def measure(tables: Tables, *, max_dets: int = 500, seed: int = 0) -> Measure:
@@ -258,7 +271,7 @@ def measure_of(
 ) -> ApMeasure:
     """The same from boxes in columns; `order` decides between equal scores (see `coco_matches`)."""
     matches = coco_matches(truth, predicted, max_dets=max_dets, order=order, pairs=pairs)
-    limits = tuple(limit for limit in (1, 10, 100) if limit <= max_dets)
+    limits = limits_of(max_dets)
     sample, label = predicted.image[matches.rows], predicted.label[matches.rows]
     by_class = ordered_by(label)
     bounds = np.searchsorted(label[by_class], np.arange(len(truth.classes) + 1))
@@ -273,16 +286,8 @@ def measure_of(
         early.append(tuple(
             _firsts(sample[chosen], state[0], matches.rank[chosen] < limit, len(truth.images)) for limit in limits
         ))  # fmt: skip
-    names = [
-        "ap",
-        "ap50",
-        "ap75",
-        *(f"ap_{area}" for area in list(AREAS)[1:]),
-        *(f"ar{limit}" for limit in limits),
-        "ar",
-    ]
-    names += [f"ar_{area}" for area in list(AREAS)[1:]]
-    names += [f"{kind}.{label}" for kind in ("ap", "ap50") for label in truth.classes]
+    nothing = np.zeros((len(truth.classes), len(AREAS), len(THRESHOLDS), 0))
+    names = summarised(nothing, nothing, [nothing[:, 0, 0]] * len(limits), classes=truth.classes, limits=limits)
     return ApMeasure(tuple(names), truth.classes, limits, tuple(rankings), tuple(early))
 
 

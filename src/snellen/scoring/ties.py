@@ -20,6 +20,7 @@ from snellen.core.tables import Tables
 from snellen.scoring.average_precision import ApMeasure, measure_of
 from snellen.scoring.coco_matching import coco_matches, filled
 from snellen.scoring.overlaps import pairs_of
+from snellen.scoring.point_figures import point_figures
 from snellen.scoring.tabulation import boxes_of
 from snellen.scoring.tie_bounds import bounds
 
@@ -91,9 +92,12 @@ def expected(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, rng: 
     kept: list[ApMeasure] = []
     found: list[Mapping[str, float]] = []
     for order in orders:
-        part = measure_of(truth, predicted, max_dets=max_dets, order=order, pairs=pairs)
-        found.append({name: float(value[0]) for name, value in part(ones).items()})
-        kept += [part] if len(kept) < KEPT else []
+        if len(kept) < KEPT:
+            kept.append(measure_of(truth, predicted, max_dets=max_dets, order=order, pairs=pairs))
+            found.append({name: float(value[0]) for name, value in kept[-1](ones).items()})
+        else:
+            matches = coco_matches(truth, predicted, max_dets=max_dets, order=order, pairs=pairs)
+            found.append(point_figures(truth, predicted, matches, max_dets=max_dets))
         if not exact and _error(found) < ERROR:
             break
     means = {name: float(np.mean([f[name] for f in found])) for name in kept[0].names}

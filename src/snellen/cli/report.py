@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+
+from snellen.core.errors import SpecError
 
 app = typer.Typer(add_completion=False)
 
@@ -24,6 +26,9 @@ def report(
             help="At most so many pictures per run.", min=0, show_default="5000 with boxes, 120 answers, 24 in one file"
         ),
     ] = None,
+    on: Annotated[
+        str, typer.Option(help="all: runs of unequal samples stand apart; common: on the samples that all answered.")
+    ] = "all",
     json_: Annotated[bool, typer.Option("--json", help="Print the page's path as JSON.")] = False,
 ) -> None:
     """Pages that work without a network: figures, tables, maps, examples, failures, and how to do it again.
@@ -36,14 +41,19 @@ def report(
       snellen report runs/exam --out report
 
       snellen report runs/a runs/b runs/c --out report --single-file
+
+      snellen report runs/model runs/people --out report --on common
     """
     from snellen.evals.scores import score
     from snellen.report.pages import report as write
     from snellen.runs.store import Run
 
+    if on not in {"all", "common"}:
+        raise SpecError(f"--on is all or common, got {on!r}")
     opened = [Run.open(run) for run in runs]
     for run in opened:
         if not run.scored():
             score(run)
-    path = write(opened, out, single_file=single_file, pictures=pictures)
+    shared: Literal["all", "common"] = "common" if on == "common" else "all"
+    path = write(opened, out, single_file=single_file, pictures=pictures, on=shared)
     typer.echo(json.dumps({"page": str(path)}) if json_ else str(path))

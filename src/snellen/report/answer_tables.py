@@ -91,15 +91,18 @@ def by_attribute(views: Sequence[View], attribute: str) -> Grid:
     return Grid(f"by-{slug(attribute)}", f"Accuracy by {attribute.replace('_', ' ')}, %", columns, rows)
 
 
-def confusion(view: View, question: str) -> Grid:
-    """How often each answer was given to each truth: counts, `other` last."""
-    table = view.asked(question)
-    targets, answers = labels_of([view], question), answers_of(table)
-    counts = counts_of(table, targets, answers)
-    rows = tuple((t, *counts[i].tolist()) for i, t in enumerate(targets))
-    columns = (Column("Truth"), *(Column(a, "count", group="Answer") for a in answers))
-    id = f"confusion-{slug(question)}-{view.slug}"
-    return Grid(id, f"Truth and answer: {question or WHOLE}, {view.name}", columns, rows)
+def agreement(views: Sequence[View]) -> Grid | None:
+    """How far raters agree, by question, beyond chance; None where no run has raters."""
+    rows: list[tuple[Cell, ...]] = [
+        (view.name, question, str(found["method"]), Estimate(found["value"], found.get("low"), found.get("high")),
+         found.get("items"), found.get("ratings"), found.get("ties"))
+        for view in views
+        for question, found in view.results.facts.get("agreement", {}).items()
+    ]  # fmt: skip
+    columns = (Column("Run"), Column("Question"), Column("Measure"), Column("Agreement", "number"),
+               Column("Samples", "count"), Column("Ratings", "count"), Column("Ties", "count"))  # fmt: skip
+    note = "1 is full agreement, 0 what chance gives. Ties: samples without a majority."
+    return Grid("agreement", "Agreement of the raters", columns, tuple(rows), note) if rows else None
 
 
 def counts_of(

@@ -50,7 +50,7 @@ def accuracy(views: Sequence[View]) -> Section:
         blocks.append(tables.by_question(views, metric="macro_f1", title="Macro-F1 by question, %"))
     numeric = [q for q in tables.questions_of(views) if _numeric(tables.labels_of(views, q))]
     blocks += [Row((figures.accuracy_curve(views, question),)) for question in numeric]
-    if all(view.run.manifest.selection.everything for view in views):
+    if all(view.run.manifest.selection.everything and "on_common" not in view.results.facts for view in views):
         blocks.append(Text(CENSUS, "note"))
     return Section("accuracy", "How much is answered right", tuple(blocks))
 
@@ -82,7 +82,8 @@ def field(views: Sequence[View]) -> Section:
 
 def responses(views: Sequence[View]) -> Section:
     """The commonest answer in each cell, for questions whose truth is the place (Figure 3)."""
-    blocks: list[Block] = []
+    together = tables.agreement(views)
+    blocks: list[Block] = [] if together is None else [together]
     for question in tables.questions_of(views):
         asked = [view for view in views if question in view.questions and _about_place(view.asked(question))]
         labels = tables.labels_of(asked, question)

@@ -29,7 +29,16 @@ def section(views: Sequence[View], *, id: str = "overview") -> Section:
         tables += [pairs_grid(f"pairs-{metric}-{i + 1}", some, metric) for metric, some in found.items()]
     blocks: list[Block] = [Findings(tuple(said))] if said else []
     blocks.append(box_terms.set_grid(views) if views[0].grounded else answer_tables.headline(views))
-    return Section(id, "Overview", (*blocks, *tables))
+    return Section(id, "Overview", (*blocks, *tables), _narrowed(views))
+
+
+def _narrowed(views: Sequence[View]) -> str:
+    """That the runs were narrowed to the samples that all answered, where they were."""
+    told = [(view.name, view.results.facts["on_common"]) for view in views if "on_common" in view.results.facts]
+    if not told:
+        return ""
+    whole = ", ".join(f"{name} {of:,}" for name, (_, of) in told)
+    return f"On the {told[0][1][0]:,} samples that all runs answered. Each answered: {whole}."
 
 
 def _alone(view: View, metric: str) -> str:

@@ -73,5 +73,6 @@ def test_protocols_of_detection_are_detection_under_fixed_options() -> None:
     }  # fmt: skip
     assert prescribed({"task": "rf100vl/gemini", "data": "d"}) == "gemini"
     assert prescribed({"task": "detect", "data": "d"}) == "qwen3-vl"
+    assert prescribed({"task": "civet/detection", "prompt": "gemini", "notation": "gemini"}) == "gemini"
     with pytest.raises(SpecError, match="belongs to detection"):
         detection_spec({"task": "civet/single-object"})

@@ -26,7 +26,6 @@ from snellen.statistics.hypotheses import holm_adjusted
 from snellen.statistics.intervals import bootstrap
 from snellen.statistics.paired import Difference, difference
 
-HEADLINE = ("ap", "f1")
 ALPHA = 0.05
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -10,10 +10,9 @@ from typing import Literal, TypeAlias
 from snellen.bench.config import Bench, ModelEntry
 from snellen.bench.plan import Job, selection_of
 from snellen.core.errors import DataError, GuardError, IncompleteError, SnellenError, StoreError
-from snellen.core.specs import Json
 from snellen.core.stages import Model, Usage
 from snellen.evals.imports import digest, import_file
-from snellen.evals.native import add_native, detection_spec, prescribed
+from snellen.evals.native import add_native, asks_boxes, detection_spec, fixes_notation, prescribed
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
 from snellen.models.table import SPEAKING, build
@@ -89,7 +88,7 @@ def _one(
 
 def _probed(bench: Bench, job: Job, model: Model, probes: dict[str, Verdict | None]) -> Verdict | None:
     """What the probe of a model that writes boxes says, once for each model, prompt and notation."""
-    if not bench.probe or model.spec.provider not in SPEAKING or not _asks_boxes(job.task):
+    if not bench.probe or model.spec.provider not in SPEAKING or not asks_boxes(job.task):
         return None
     prompt = str(detection_spec(job.task).get("prompt", "qwen3-vl"))
     notation = prescribed(job.task)
@@ -99,13 +98,9 @@ def _probed(bench: Bench, job: Job, model: Model, probes: dict[str, Verdict | No
     return probes[name]
 
 
-def _asks_boxes(task: Mapping[str, Json]) -> bool:
-    return str(task["task"]).partition("/")[0] in {"detect", "wade", "rf100vl"}
-
-
 def _prescribes(job: Job, entry: ModelEntry) -> bool:
     """Whether the protocol prescribes the notation whatever the model speaks: then nothing is declared wrongly."""
-    return entry.native is not None or str(job.task["task"]).startswith("wade/")
+    return entry.native is not None or fixes_notation(job.task)
 
 
 def _scored(bench: Bench, job: Job, run: Run, stopped: str, probe: Verdict | None) -> Done:
@@ -116,7 +111,7 @@ def _scored(bench: Bench, job: Job, run: Run, stopped: str, probe: Verdict | Non
     native, source = bench.models[job.model].native, "declared"
     if native is None and probe is not None and probe.contradicted:
         native, source = preset(probe.best), "probed"
-    if native is not None and _asks_boxes(job.task):
+    if native is not None and asks_boxes(job.task):
         add_native(run, native, source=source, draws=bench.bootstrap, failed=bench.failed)
     return Done(job, "done", run, probe=probe)
 

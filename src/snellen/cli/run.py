@@ -117,19 +117,23 @@ def run(
 def check_probe(task: AnyTask, model: Model) -> None:
     """GuardError where a probe of `model` contradicts the notation that the task declares; a hint where none was made.
 
-    Only where boxes are asked of a model that writes them as text.
+    Only where boxes are asked of a model that writes them as text, in a notation that the protocol leaves open.
     """
     from snellen.core.errors import GuardError
+    from snellen.evals.native import asks_boxes, detection_spec, fixes_notation, prescribed
     from snellen.models.table import SPEAKING
     from snellen.probing.memory import recall
 
-    if task.spec["task"] != "detect" or model.spec.provider not in SPEAKING:
+    if model.spec.provider not in SPEAKING or not asks_boxes(task.spec) or fixes_notation(task.spec):
         return
-    found = recall(model, prompt=str(task.spec["prompt"]), notation=str(task.spec["notation"]))
+    found = recall(model, prompt=str(detection_spec(task.spec)["prompt"]), notation=prescribed(task.spec))
     if found is None:
         _say(f"{model.spec} was not probed: that it writes boxes as declared is taken on trust (snellen probe)")
     elif found.contradicted:
-        raise GuardError(f"{found.reason}. Declare that notation (-T notation=...), or go on with --no-probe")
+        raise GuardError(
+            f"{found.reason}. Declare that notation (-T notation=...; where a preset fixes it, of the task detect), "
+            "or go on with --no-probe"
+        )
 
 
 def task_spec(name: str, data: str | None, options: Sequence[str]) -> dict[str, Json]:

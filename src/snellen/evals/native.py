@@ -22,20 +22,40 @@ from snellen.parsing.notations import named
 from snellen.prompts.templates import template
 from snellen.runs.store import Run
 
+PLAIN = frozenset({"detect", "civet/detection"})
+"""Tasks of boxes whose spec names prompt and notation itself."""
+
 SETTINGS = {"wade": (wade.FIXED, wade.SETTINGS), "rf100vl": ({}, rf100vl.SETTINGS)}
 """Family -> (what all its settings share, what each adds): options of the task `detect`."""
 
 
+def asks_boxes(spec: Mapping[str, Json]) -> bool:
+    """Whether a task asks for boxes."""
+    return spec["task"] in PLAIN or _family(spec) in SETTINGS
+
+
+def fixes_notation(spec: Mapping[str, Json]) -> bool:
+    """Whether the protocol prescribes one notation to every model: then a model that speaks another is scored so."""
+    return "notation" in SETTINGS.get(_family(spec), ({}, {}))[0]
+
+
 def detection_spec(spec: Mapping[str, Json]) -> dict[str, Json]:
-    """The spec of the task `detect` that a detection protocol stands for. SpecError for a task without boxes."""
-    family, _, setting = str(spec["task"]).partition("/")
-    if family == "detect":
-        return dict(spec)
-    if family not in SETTINGS:
+    """The spec with prompt and notation in it: that of the task `detect` for a protocol on pictures with boxes.
+
+    SpecError for a task without boxes.
+    """
+    if not asks_boxes(spec):
         raise SpecError(f"a notation of boxes belongs to detection, this is the task {spec['task']!r}")
-    shared, settings = SETTINGS[family]
+    if spec["task"] in PLAIN:
+        return dict(spec)
+    shared, settings = SETTINGS[_family(spec)]
+    setting = str(spec["task"]).partition("/")[2]
     rest = {name: value for name, value in spec.items() if name != "task"}
     return {**shared, **settings[setting], **rest, "task": "detect"}
+
+
+def _family(spec: Mapping[str, Json]) -> str:
+    return str(spec["task"]).partition("/")[0]
 
 
 def prescribed(spec: Mapping[str, Json]) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from snellen.core.stages import Model
 
 app = typer.Typer(add_completion=False)
 
@@ -26,6 +29,10 @@ def probe(
     ] = None,
     split: Annotated[str | None, typer.Option(help="The part of --on (never the one that is tested).")] = "train",
     scenes: Annotated[int, typer.Option(help="How many scenes.", min=4)] = 36,
+    questions: Annotated[
+        bool,
+        typer.Option("--questions", help="Ask closed questions instead: does an option's place or length sway it?"),
+    ] = False,
     models: Annotated[Path, typer.Option(help="The YAML file in which @names stand.")] = Path("models.yaml"),
     json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -39,19 +46,29 @@ def probe(
       snellen probe openai/my-vlm -M base_url=http://localhost:8000/v1
 
       snellen probe @mine --prompt wade --on my_data/
+
+      snellen probe @mine --questions
     """
+    from snellen.core.errors import DataError, SpecError
     from snellen.models.named import resolve
     from snellen.models.table import build
     from snellen.probing.contradiction import probe as ask
     from snellen.probing.memory import remember
     from snellen.probing.scenes import CLASSES, probe_scenes
 
+    if questions:
+        if on is not None or notation is not None:
+            raise SpecError("--questions asks about plain shapes: it takes neither --on nor --notation")
+        _questions(build(resolve(model, model_option or [], file=models)), scenes, as_json=json_)
+        return
     asked, classes = probe_scenes(scenes), CLASSES
     if on is not None:
         from snellen.datasets.load import load_data
 
         data = load_data(on, split=split)
         asked = tuple(sample for sample in data.samples() if len(sample.truth))[:scenes]
+        if not asked:
+            raise DataError(f"no picture of the part {split!r} has a box to ask about: {on}")
         classes = data.classes
     asking = build(resolve(model, model_option or [], file=models))
     found = ask(asking, prompt=prompt, notation=notation, samples=asked, classes=classes)
@@ -66,3 +83,18 @@ def probe(
         typer.echo(f"{found.answered} of {found.answered + found.failed} replies, {found.boxes} boxes")
     if found.contradicted:
         raise typer.Exit(6)
+
+
+def _questions(model: Model, scenes: int, *, as_json: bool) -> None:
+    """Asks closed questions in all orders of their options and tells what sways the answers."""
+    from snellen.probing.questions import probe_questions
+
+    found = probe_questions(model, scenes=scenes)
+    if as_json:
+        typer.echo(json.dumps(found.to_json()))
+        return
+    for sentence in found.sentences():
+        typer.echo(sentence)
+    typer.echo(
+        f"{found.answered} of {found.answered + found.failed} requests about {found.questions} questions answered"
+    )

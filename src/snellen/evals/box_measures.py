@@ -67,8 +67,7 @@ def facts_of(tables: Tables, options: Mapping[str, Any]) -> dict[str, Any]:
         "score_source": score_source(predicted.scores, options.get("score_source")),
         "ap_ties": ties.of_tables(tables, max_dets=int(options.get("max_dets", 500))).to_json() if few else None,
         "duplicates": int(duplicates(predicted).sum()),
-        "operating_point": options.get("operating_point")
-        or {"name": "all" if point is None else "fixed", "min_score": point},
+        "operating_point": {"name": "all" if point is None else "fixed", "min_score": point},
     }
 
 

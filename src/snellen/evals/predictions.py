@@ -43,17 +43,15 @@ def score_predictions(
         raise unknown("protocol", protocol, PROTOCOLS)
     dataset = load_data(truth, split=split)
     found = read_predictions(predictions, dataset, format=format)
-    about = dataset.attributes if len(dataset.attributes) else None
-    tables = tables_of(dataset.truth, found.table, about=_about(dataset.truth.images, about), min_score=min_score)
-    options: dict[str, Json] = {**PROTOCOLS[protocol], "operating_point": "all" if min_score is None else min_score}
+    about = _about(dataset.truth.images, dataset.attributes)
+    tables = tables_of(dataset.truth, found.table, about=about, min_score=min_score)
+    options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": min_score}
     results = results_of(tables, task="detect", options=options, intervals=intervals, draws=draws, seed=seed)
     return replace(results, facts={**results.facts, "predictions": found.facts()})
 
 
-def _about(images: Sequence[str], attributes: Table | None) -> Table:
+def _about(images: Sequence[str], attributes: Table) -> Table:
     """What is known per picture, as columns of the outcomes table; sites are clusters."""
     columns: dict[str, Any] = {"sample": np.array(images, dtype=np.str_)}
-    for name in attributes.names if attributes is not None else ():
-        assert attributes is not None
-        columns["cluster" if name == "site" else f"attr.{name}"] = attributes[name]
-    return Table(columns)
+    columns |= {f"attr.{name}": attributes[name] for name in attributes.names}
+    return Table(columns | ({"cluster": attributes["site"]} if "site" in attributes else {}))

@@ -131,3 +131,34 @@ def test_a_place_that_cannot_be_written_is_an_error_in_one_line(capsys, run) -> 
     assert code == 3
     assert err.startswith("snellen: ")
     assert "/proc/no" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--as", "coco"), "an import as coco needs truth"),
+        (("--as", "civet-results", "--split", "test"), "an import as civet-results takes no split"),
+    ],
+)
+def test_an_import_says_which_option_it_lacks_or_does_not_take(capsys, data, words, message) -> None:
+    code, _, err = snellen(capsys, "import", data.parent / "good.json", *words, "--out", data.parent / "run")
+    assert code == 2
+    assert message in err
+
+
+def test_a_failed_request_says_why(capsys, data, loopback) -> None:
+    (data / "2.png").write_bytes((data / "2.png").read_bytes()[:40])
+    words = ("-m", "openai/x", "-M", f"base_url={loopback()}", "-o", data.parent / "run", "-q")
+    code, _, err = snellen(capsys, "run", "detect", data, *words)
+    assert code == 4
+    assert "1 of 2 answers are missing (1 failed; sample '2.png': " in err
+
+
+def test_data_that_moved_away_are_told_with_the_run_that_names_them(capsys, data, monkeypatch) -> None:
+    monkeypatch.chdir(data.parent)
+    snellen(capsys, "import", "good.json", "--as", "coco", "--truth", "data", "--out", "run")
+    data.rename(data.with_name("moved"))
+    code, _, err = snellen(capsys, "score", "run")
+    assert code == 2
+    assert "no such file or folder: data" in err
+    assert "named by the run run; relative paths start at the current folder" in err

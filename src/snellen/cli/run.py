@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +12,10 @@ import typer
 
 from snellen.core.errors import IncompleteError, SpecError
 from snellen.core.specs import Json, assignment
+from snellen.core.stages import Failed
 
 if TYPE_CHECKING:
-    from snellen.core.stages import AnyTask, Model
+    from snellen.core.stages import AnyTask, Key, Model
     from snellen.runs.loop import Choices, Progress
     from snellen.runs.store import Run
 
@@ -180,8 +181,9 @@ def finish(here: Run, *, score: bool, as_json: bool) -> None:
     missing = here.manifest.requests - len(done)
     if missing:
         how = f"Type:  snellen retry {here.path}" if len(failed) == missing else "Type the same command again"
+        count = f"{len(failed):,} failed{_why(here, failed)}"
         raise IncompleteError(
-            f"{missing:,} of {here.manifest.requests:,} answers are missing ({len(failed):,} failed). {how}, "
+            f"{missing:,} of {here.manifest.requests:,} answers are missing ({count}). {how}, "
             f"or score what there is:  snellen score {here.path} --incomplete"
         )
     if not score:
@@ -197,6 +199,15 @@ def finish(here: Run, *, score: bool, as_json: bool) -> None:
 
     show_results(results)
     typer.echo(f"{here.path}    next:  snellen report {here.path} --out report")
+
+
+def _why(here: Run, failed: Collection[Key]) -> str:
+    """What happened to the first of the failed requests, in the order of the samples' names."""
+    for key in sorted(failed)[:1]:
+        answer = here.answers()[key]
+        if isinstance(answer, Failed):
+            return f"; sample {key.sample!r}: {answer.cause}{answer.message and ': '}{answer.message[:200]}"
+    return ""
 
 
 def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json: bool) -> None:

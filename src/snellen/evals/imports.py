@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from snellen.core.detections import Detections
-from snellen.core.errors import DataError, unknown
+from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.specs import Json, ModelSpec
 from snellen.core.stages import AnyTask, Key, Reply
 from snellen.datasets.load import load_data
@@ -34,6 +35,7 @@ def import_file(
     if not path.exists():
         raise DataError(f"there is no such file: {path}")
     given = {option: value for option, value in options.items() if value is not None}
+    _check(kind, given)
     task, replies, facts, draws = IMPORTS[kind](path, **given)
     spec = ModelSpec("import", name or path.name.partition(".")[0], {"as": kind, "sha256": digest(path)})
     chosen = selection or Selection()
@@ -54,6 +56,17 @@ def import_file(
         for key, reply in replies:
             writer.append(key, reply)
     return run
+
+
+def _check(kind: str, given: Mapping[str, Any]) -> None:
+    """SpecError for an option that the kind of import does not take, or that it needs and was not given."""
+    known = inspect.signature(IMPORTS[kind]).parameters
+    for option in given:
+        if option not in known:
+            raise SpecError(f"an import as {kind} takes no {option}")
+    for option, declared in known.items():
+        if declared.kind is declared.KEYWORD_ONLY and declared.default is declared.empty and option not in given:
+            raise SpecError(f"an import as {kind} needs {option}: the file or folder that says what is true")
 
 
 def _predictions(

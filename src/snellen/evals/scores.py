@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
-from snellen.core.errors import IncompleteError
+from snellen.core.errors import IncompleteError, InputError
 from snellen.core.stages import AnyTask, Exchange, Failed, Key, Prompt, Reading, Reply, Sample
 from snellen.core.tables import Tables
 from snellen.evals.measures import results_of
@@ -31,7 +32,7 @@ def score(
     answers count, and the results say how many those are; or `failed="count"`: then a failed request is a reply from
     which nothing can be read (the paper's oversize requests, PROTOCOLS section 2).
     """
-    task = open_task(run.manifest.task)
+    task = task_of(run)
     answers = answers_of(run, failed=failed)
     ragged = run.manifest.kind == "import"
     tables, missing = tabulate(task, answers, draws=run.manifest.draws, selection=run.selected(), ragged=ragged)
@@ -51,6 +52,15 @@ def score(
     run.write_tables(tables)
     run.write_results(results.to_json())
     return results
+
+
+def task_of(run: Run) -> AnyTask:
+    """The task that `run` was made with; where its data are gone, the error says whose they are."""
+    try:
+        return open_task(run.manifest.task)
+    except InputError as error:
+        error.add_note(f"named by the run {run.path}; relative paths start at the current folder, {Path.cwd()}")
+        raise
 
 
 def answers_of(run: Run, *, failed: Literal["block", "count"] = "block") -> Mapping[Key, Reply | Failed]:

@@ -183,3 +183,11 @@ def test_point_gives_values_without_intervals():
 def test_clusters_must_be_one_name_per_sample():
     with pytest.raises(ShapeError, match="one cluster per sample"):
         Clusters.of(np.zeros((2, 2)))
+
+
+def test_clusters_of_uneven_size_count_for_less() -> None:
+    assert Clusters.of(["a", "b", "c"]).effective == 3
+    assert Clusters.of(["a", "a", "b", "b"]).effective == 2
+    assert Clusters.of(["a"] * 4 + ["b", "c"]).effective == pytest.approx(36 / 18)
+    assert Clusters.of(["a"] * 99 + ["b"]).effective == 2
+    assert Clusters.of(["a"] * 5).effective == 1

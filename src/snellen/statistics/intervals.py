@@ -1,8 +1,9 @@
 """Intervals: Wilson's for a plain proportion, a cluster bootstrap for everything else.
 
 How the bootstrap is read. Clusters are drawn with replacement; the standard deviation of a metric over the draws,
-times sqrt(m / (m - 1)) for m clusters, is its standard error s. Percentiles of the draws are not used: with few
-clusters they are too narrow, near 0 and 1 lopsided, and where all is right they have no width at all.
+times sqrt(m / (m - 1)) for m clusters, is its standard error s; of clusters of uneven size, m is how many equal ones
+know as much. Percentiles of the draws are not used: with few clusters they are too narrow, near 0 and 1 lopsided, and
+where all is right they have no width at all.
 
 * A share between 0 and 1 gets Wilson's interval for the effective number of trials n = p (1 - p) / s^2, with
   Student's t of m - 1 degrees of freedom in place of the normal quantile (as Korn and Graubard do with Clopper and
@@ -102,7 +103,7 @@ def bootstrap(
             above, below = (float(column.sum()) for column in ratios[name])
             out[name] = wilson(above, below, level=level)
             continue
-        interval = _interval(name, found.value, drawn[name], groups.count, level)
+        interval = _interval(name, found.value, drawn[name], groups.effective, level)
         if interval is None and found.value is not None and groups.count > 1:
             if is_open_ended(name):
                 interval = found.value, found.value, "constant"
@@ -115,7 +116,7 @@ def bootstrap(
     return out
 
 
-def spread(drawn: Float, clusters: int) -> float:
+def spread(drawn: Float, clusters: float) -> float:
     """Standard error from bootstrap draws of so many clusters; NaN where fewer than two draws are defined."""
     defined = drawn[np.isfinite(drawn)]
     if len(defined) < 2 or clusters < 2:
@@ -124,7 +125,7 @@ def spread(drawn: Float, clusters: int) -> float:
 
 
 def _interval(
-    name: str, value: float | None, drawn: Float, clusters: int, level: float
+    name: str, value: float | None, drawn: Float, clusters: float, level: float
 ) -> tuple[float, float, str] | None:
     """Low, high and method; None where there is no value or it did not vary."""
     error = spread(drawn, clusters)

@@ -85,7 +85,12 @@ def difference(
                 pair = _of_proportions(pair, *proportions, level=level)
             else:
                 pair = _of_draws(
-                    pair, two.value - one.value, drawn[name], groups.count, level=level, share=not is_open_ended(name)
+                    pair,
+                    two.value - one.value,
+                    drawn[name],
+                    groups.effective,
+                    level=level,
+                    share=not is_open_ended(name),
                 )
         out[name] = pair
     return out
@@ -162,7 +167,9 @@ def _of_proportions(pair: Difference, n: int, only_a: int, only_b: int, *, level
     )
 
 
-def _of_draws(pair: Difference, value: float, drawn: Float, clusters: int, *, level: float, share: bool) -> Difference:
+def _of_draws(
+    pair: Difference, value: float, drawn: Float, clusters: float, *, level: float, share: bool
+) -> Difference:
     error, test, df = spread(drawn, clusters), "bootstrap-t", clusters - 1
     if not math.isfinite(error):
         return pair

@@ -36,6 +36,14 @@ class Clusters:
         """Whether every sample is its own cluster."""
         return self.count == len(self.index)
 
+    @property
+    def effective(self) -> float:
+        """How many clusters of equal size know as much: sum of sizes squared over sum of squares (Kish)."""
+        if self.single or self.count < 2:
+            return float(self.count)
+        sizes = np.bincount(self.index, minlength=self.count).astype(np.float64)
+        return max(float(sizes.sum() ** 2 / (sizes**2).sum()), 2.0)
+
     def sums(self, values: Float) -> Float:
         """`values` (samples,) added up per cluster: (count,)."""
         return np.asarray(np.bincount(self.index, weights=values, minlength=self.count), dtype=np.float64)

@@ -18,7 +18,7 @@ from snellen.bench.plan import forecast, jobs_of
 from snellen.bench.table import Outcome, conclude
 from snellen.cli.app import main
 from snellen.core.errors import DataError, SpecError
-from snellen.report.decision import decision_section
+from snellen.report.decision import decision_section, further_sections
 from snellen.report.grids import Grid
 
 
@@ -89,7 +89,9 @@ def test_detection_and_referential_are_never_ranked_together_and_meet_as_pairs(f
     assert ("classes", "one", "oracle", "all", "told") in kinds
     same = next(c for c in outcome.contrasts if c.kind == "classes" and c.model == "oracle")
     assert same.difference.difference.value == 0
-    grids = {block.id: block for block in decision_section(bench, outcome).blocks if isinstance(block, Grid)}
+    sections = (decision_section(bench, outcome), *further_sections(outcome))
+    assert [section.id for section in sections] == ["decision", "decision-each", "decision-referential"]
+    grids = {block.id: block for section in sections for block in section.blocks if isinstance(block, Grid)}
     assert len(grids["contrast-classes"].rows) == 6  # 2 models, on 2 data sets and on all
     assert len(grids["contrast-calls"].rows) == 6
     assert "decision-one--classes-present-only" in grids

@@ -31,7 +31,7 @@ def bench_report(bench: Bench, done: Sequence[Done], outcome: Outcome, out: Path
     """Writes the report of a bench and returns the page's path."""
     scored = [(each.run, each.job) for each in done if each.state == "done" and each.run is not None]
     names = run_names(bench, [job for _, job in scored])
-    opening = (decision_section(bench, outcome), *probe_sections(done))
+    opening = (decision_section(bench, outcome), *further_sections(outcome), *probe_sections(done))
     return report([run for run, _ in scored], out, opening=opening, names=names)
 
 
@@ -48,26 +48,44 @@ def run_names(bench: Bench, jobs: Sequence[Job]) -> list[str]:
 
 
 def decision_section(bench: Bench, outcome: Outcome) -> Section:
-    """The first thing on the page: sentences, tables, cost against score, what is missing and why."""
-    every = outcome.every
-    blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence,)) for d in every))]
-    for decision in every:
-        blocks.append(table(decision))
-        figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
-        if figures:
-            blocks.append(Figures(tuple(figures)))
+    """The first thing on the page: what is decided over all data sets, patterns, what is missing and why."""
+    first = outcome.decisions if outcome.overall is None else (outcome.overall,)
+    blocks = decided(first)
     if len(outcome.decisions) > 1:
         blocks.append(by_data(outcome))
     blocks += patterns(outcome)
     if outcome.variance:
         blocks.append(variance(outcome))
-    refused = {name: reason for decision in every for name, reason in decision.refused.items()}
+    refused = {name: reason for decision in outcome.every for name, reason in decision.refused.items()}
     rows = tuple((name, reason) for name, reason in {**outcome.missing, **refused}.items())
     if rows:
         blocks.append(Grid("not-scored", "What is not in the tables, and why", (Column("Run"), Column("Reason")), rows))
     seen = "" if bench.sample is None else f" {bench.sample} samples of each data set, drawn with seed {bench.seed}."
     lead = f"Scores on the same samples, paired; p values are corrected over all pairs of a table (Holm).{seen}"
     return Section("decision", "The decision", tuple(blocks), lead)
+
+
+def further_sections(outcome: Outcome) -> tuple[Section, ...]:
+    """The decision on each of several data sets, and those of the referential protocol."""
+    found = []
+    if outcome.overall is not None:
+        found.append(Section("decision-each", "Data set by data set", tuple(decided(outcome.decisions))))
+    if outcome.referential:
+        lead = "Only the classes in the picture are asked for: not to be ranked with the others."
+        blocks = tuple(decided(tuple(reversed(outcome.referential))))
+        found.append(Section("decision-referential", "Classes present only", blocks, lead))
+    return tuple(found)
+
+
+def decided(decisions: Sequence[Decision]) -> list[Block]:
+    """Sentences first, then a table and figures for each."""
+    blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence,)) for d in decisions))]
+    for decision in decisions:
+        blocks.append(table(decision))
+        figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
+        if figures:
+            blocks.append(Figures(tuple(figures)))
+    return blocks
 
 
 def table(decision: Decision) -> Grid:
@@ -192,7 +210,8 @@ def pareto(decision: Decision, axis: str) -> Figure | None:
     for row in rows:
         row["front"] = not any(o["x"] <= row["x"] and o["score"] > row["score"] for o in rows)
     kind, scale = ("T", alt.Scale()) if axis == "released" else ("Q", alt.Scale(type="log"))
-    x = alt.X(f"x:{kind}", title=AXES[axis], scale=scale)
+    look = alt.Axis(labelOverlap=True, tickCount=4) if kind == "T" else alt.Axis(labelOverlap=True, format="~s")
+    x = alt.X(f"x:{kind}", title=AXES[axis], scale=scale, axis=look)
     y = alt.Y("score:Q", title=decision.metric, scale=alt.Scale(zero=False))
     chart = alt.Chart(alt.Data(values=rows))
     line = chart.transform_filter("datum.front").mark_line(strokeDash=[4, 3], color=SERIES[6]).encode(x=x, y=y)
@@ -236,7 +255,8 @@ def probe_sections(done: Sequence[Done]) -> tuple[Section, ...]:
 
 
 def _title(decision: Decision) -> str:
-    return "All data sets" if decision.data == "all" else decision.data
+    name, comma, rest = decision.data.partition(", ")
+    return f"All data sets{comma}{rest}" if name == "all" else decision.data
 
 
 def _slug(text: str) -> str:

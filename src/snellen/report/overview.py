@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from snellen.report import answer_tables, box_terms
 from snellen.report.blocks import Block, Findings, Section
@@ -47,10 +48,20 @@ def _alone(view: View, metric: str) -> str:
 
 def about(group: Sequence[View]) -> str:
     """What these runs are about, in a few words."""
-    tasks = dict.fromkeys(view.results.task for view in group)
+    tasks = dict.fromkeys(_task(view) for view in group)
     questions = dict.fromkeys(question for view in group for question in view.questions if question)
     asked = f": {', '.join(questions)}" if 0 < len(questions) <= 4 else ""
     return f"{', '.join(tasks)}{asked} ({len(group[0].outcomes):,} samples)"
+
+
+def _task(view: View) -> str:
+    """The task, and the folder and part that it is about."""
+    words = [view.results.task]
+    if isinstance(view.task.get("data"), str):
+        words.append(PurePath(str(view.task["data"])).name)
+    if isinstance(view.task.get("split"), str):
+        words.append(str(view.task["split"]))
+    return " ".join(words)
 
 
 def _of(group: Sequence[View]) -> str:

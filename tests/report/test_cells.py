@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from snellen.core.tables import Table
-from snellen.report.cells import accuracy_grid, borders, cells, side
+from snellen.report.cells import borders, cells, side
 
 
 def table(rows: list[tuple[int, int, str, str]]) -> Table:
@@ -39,9 +39,6 @@ def test_borders_join_into_long_lines_between_sections() -> None:
     assert sorted(borders(found)) == [(0, 2, 3, 2), (2, 0, 2, 2)]
 
 
-def test_a_grid_has_holes_where_no_object_stood() -> None:
-    found = cells(table([(0, 0, "a", "a"), (10, 1, "a", "b")]))
-    assert side(found) == 11
-    grid = accuracy_grid(found, side(found))
-    assert (grid[0, 0], grid[10, 1]) == (1.0, 0.0)
-    assert np.isnan(grid).sum() == 121 - 2
+def test_the_map_is_as_wide_as_the_paper_s_grid_or_wider() -> None:
+    assert side(cells(table([(0, 0, "a", "a")]))) == 9
+    assert side(cells(table([(0, 0, "a", "a"), (10, 1, "a", "b")]))) == 11

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.core.tables import Column, Table, Tables
+from snellen.core.tables import Table, Tables
 from snellen.report.cells import Cell
 
 Bool = NDArray[np.bool_]
@@ -58,10 +58,6 @@ class Instances:
             np.clip(np.floor(c / s * GRID), 0, GRID - 1).astype(np.int64) for c, s in zip(centre, size, strict=True)
         )
         return row, column
-
-    def names(self) -> Column:
-        """The label of each instance as text; one outside the classes is `(unknown)`."""
-        return np.array([*self.tables.classes, "(unknown)"])[self.table["label"]]
 
 
 def grid_cells(instances: Instances, *, of: Bool, among: Bool) -> list[Cell]:

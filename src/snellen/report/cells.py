@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from snellen.core.tables import Table
 
@@ -77,12 +76,4 @@ def _joined(pieces: set[tuple[int, int]]) -> list[tuple[int, int, int]]:
             out[-1] = (line, out[-1][1], position + 1)
         else:
             out.append((line, position, position + 1))
-    return out
-
-
-def accuracy_grid(found: list[Cell], n: int) -> NDArray[np.float64]:
-    """Accuracy as an (n, n) array, NaN where no object stood."""
-    out = np.full((n, n), np.nan)
-    for cell in found:
-        out[cell.row, cell.column] = cell.correct / cell.n
     return out

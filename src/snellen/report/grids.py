@@ -46,10 +46,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: `id` names its files, `rows` hold a cell per column, the first one being the row's heading.
-
-    `best` are columns whose largest (or, with a leading `-`, smallest) value is set in bold.
-    """
+    """A table: `id` names its files, `rows` hold a cell per column, the first one being the row's heading."""
 
     id: str
     title: str

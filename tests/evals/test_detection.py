@@ -15,6 +15,7 @@ from snellen.core.detections import Detections
 from snellen.core.errors import DataError, SpecError
 from snellen.core.pictures import Picture, Size
 from snellen.core.stages import Exchange, Reply, Sample
+from snellen.evals.box_measures import facts_of
 from snellen.evals.regimes import complete
 from snellen.evals.scores import tabulate
 from snellen.evals.tasks import open_task
@@ -138,6 +139,14 @@ def test_rules_and_instructions_stand_in_the_prompt(data: Path) -> None:
     bottle, bag = told.prompts(next(iter(told.samples)))
     assert "Use the following annotator instructions to improve detection accuracy: Box the cap too." in bottle.text
     assert "annotator instructions" not in bag.text
+
+
+@pytest.mark.parametrize("scores", ["model", "token-logprob"])
+def test_results_say_where_scores_come_from(data: Path, scores: str) -> None:
+    task = _task(data, scores=scores)
+    sure = Detections(np.array([[0.0, 0, 9, 9], [9, 9, 20, 20]]), ("bag", "bottle"), np.array([0.9, 0.5]))
+    tables, _ = tabulate(task, {prompt.key: Reply(detections=sure) for prompt in task.requests()})
+    assert facts_of(tables, task.spec)["score_source"] == scores
 
 
 def test_the_presets_of_the_paper_are_verbatim(data: Path) -> None:

@@ -64,7 +64,7 @@ def facts_of(tables: Tables, options: Mapping[str, Any]) -> dict[str, Any]:
     point = options.get("min_score")
     return {
         "predictions_scored": 0 if predicted.scores is None else int((~np.isnan(predicted.scores)).sum()),
-        "score_source": score_source(predicted.scores, options.get("score_source")),
+        "score_source": score_source(predicted.scores, options.get("scores")),
         "ap_ties": ties.of_tables(tables, max_dets=int(options.get("max_dets", 500))).to_json() if few else None,
         "duplicates": int(duplicates(predicted).sum()),
         "operating_point": {"name": "all" if point is None else "fixed", "min_score": point},

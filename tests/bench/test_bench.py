@@ -186,3 +186,18 @@ def test_the_command_plans_decides_and_goes_on(
     code, said, _ = _snellen(capsys, "bench", odd, "--dry-run")
     assert code == 2
     assert "cannot be done: unknown model provider" in said
+
+
+@pytest.mark.parametrize("name", ["one", "odd: name #1"])
+def test_init_writes_a_bench_that_can_be_read(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (folder / "one").rename(folder / name)
+    file = folder / "new.yaml"
+    code, _, _ = _snellen(capsys, "init", folder / name, "--out", file)
+    assert code == 0
+    bench = read_bench(file)
+    assert [entry.path for entry in bench.data.values()] == [str(folder / name)]
+    assert set(bench.models) == {"my-vlm", "chance"}
+    assert set(bench.regimes) == {"zero-shot", "few-shot"}
+    code, said, _ = _snellen(capsys, "bench", file, "--dry-run", "-o", folder / "out")
+    assert code == 0
+    assert "(guessed)" in said

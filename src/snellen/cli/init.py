@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +28,8 @@ models:
     options: {{base_url: "http://localhost:8000/v1", concurrency: 8}}
     prompt: qwen3-vl      # the wording, and with it the notation of boxes: snellen list notations
     # price: [0.2, 0.6]   # USD per million tokens in, out; needed for a budget where the price is not known
+    # context: 32768      # tokens that it can take: prompts beyond are refused before anything is asked
+    # single_picture: true   # it takes one picture a request: no few-shot
   # A detector whose predictions are there already (COCO results, ultralytics predictions.json, YOLO txt, ...).
   # my-detector:
   #   predictions: {{{name}: predictions.json}}
@@ -35,6 +39,7 @@ models:
 
 regimes:                  # ways of asking; every model that is asked runs under each
   zero-shot: {{}}
+  # one-by-one: {{calls: single}}   # a prompt for each class, held against zero-shot model by model
 {few}{knowledge}
 # metric: f1              # default: ap where every model gives confidences, else f1
 # sample: 300             # so many pictures of each part, drawn with the seed
@@ -65,9 +70,9 @@ def init(
     rules = found.class_file is not None and all(entry.rules for entry in found.class_file.entries)
     text = TEXT.format(
         file=out or "bench.yaml",
-        name=data.resolve().name.replace(" ", "-"),
-        path=data if out is None else data.resolve(),
-        split=chosen,
+        name=_quoted(data.resolve().name.replace(" ", "-").lstrip(".") or "data"),
+        path=_quoted(str(data if out is None else data.resolve())),
+        split=_quoted(chosen),
         images=len(found),
         boxes=len(found.truth),
         classes=len(found.classes),
@@ -83,3 +88,10 @@ def init(
         raise SpecError(f"there is such a file already: {out}")
     out.write_text(text, encoding="utf-8")
     sys.stderr.write(f"{out}: edit the models, then  snellen bench {out}\n")
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML reads it back: plain where nothing in it means anything else."""
+    return (
+        text if re.fullmatch(r"(?!(?i:true|false|yes|no|on|off|null)$)[A-Za-z_./][\w./-]*", text) else json.dumps(text)
+    )

@@ -39,6 +39,14 @@ def score(
         float | None,
         typer.Option(help="Fixed operating point: boxes below it do not count in P, R, F1, counts, CHAIR."),
     ] = None,
+    valid_truth: Annotated[
+        Path | None,
+        typer.Option(help="True boxes of the validation part, to choose the operating point on.", show_default=False),
+    ] = None,
+    valid_predictions: Annotated[
+        Path | None,
+        typer.Option(help="Predictions for it: the point is the score with the best F1.", show_default=False),
+    ] = None,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="95 % intervals.")] = True,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.", min=100)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
@@ -66,11 +74,14 @@ def score(
     given = [run is not None, civet_results is not None, truth is not None or predictions is not None]
     if sum(given) != 1:
         raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
-    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split, "--min-score": min_score}
+    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split, "--min-score": min_score,
+                      "--valid-truth": valid_truth, "--valid-predictions": valid_predictions}  # fmt: skip
     _refuse(
         of_predictions if not given[2] else {}, "predictions against truth; a run keeps the options it was made with"
     )
     _refuse({} if given[0] else {"--incomplete": incomplete or None, "--native": native}, "a run")
+    if (valid_truth is None) != (valid_predictions is None):
+        raise SpecError("--valid-truth and --valid-predictions go together")
     if min_score is not None and math.isnan(min_score):
         raise SpecError("--min-score must be a number, got nan")
     results = (
@@ -79,7 +90,8 @@ def score(
         else _civet(civet_results, intervals=intervals, draws=draws, seed=seed)
         if civet_results is not None
         else _boxes(truth, predictions, protocol=protocol or "rf100vl", format=format_, split=split,
-                    min_score=min_score, intervals=intervals, draws=draws, seed=seed)
+                    min_score=min_score, intervals=intervals, draws=draws, seed=seed,
+                    valid=(valid_truth, valid_predictions) if valid_truth and valid_predictions else None)
     )  # fmt: skip
     from snellen.cli.printing import show_results, warn_of_import
 
@@ -125,6 +137,7 @@ def _boxes(
     format: str | None,
     split: str | None,
     min_score: float | None,
+    valid: tuple[Path, Path] | None,
     intervals: bool,
     draws: int,
     seed: int,
@@ -134,6 +147,6 @@ def _boxes(
     from snellen.evals.predictions import score_predictions
 
     return score_predictions(
-        truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, intervals=intervals,
-        draws=draws, seed=seed,
+        truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, valid=valid,
+        intervals=intervals, draws=draws, seed=seed,
     )  # fmt: skip

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from snellen.core.errors import unknown
+from snellen.core.errors import SpecError, unknown
 from snellen.core.specs import Json
 from snellen.core.tables import Table
 from snellen.datasets.load import load_data
 from snellen.datasets.predictions import read_predictions
 from snellen.evals.measures import results_of
 from snellen.evals.results import Results
+from snellen.scoring.operating_points import ALL, best_f1, fixed
 from snellen.scoring.tabulation import tables_of
 
 PROTOCOLS: dict[str, dict[str, Json]] = {
@@ -34,20 +35,31 @@ def score_predictions(
     format: str | None = None,
     split: str | None = None,
     min_score: float | None = None,
+    valid: tuple[Path, Path] | None = None,
     intervals: bool = True,
     draws: int = 1000,
     seed: int = 0,
 ) -> Results:
-    """A file of predictions against a file of truth, without a run between: the same tables, the same measures."""
+    """A file of predictions against a file of truth, without a run between: the same tables, the same measures.
+
+    valid: truth and predictions of the validation part, on which the operating point with the best F1 is chosen
+    (PROTOCOLS section 2); else the point is `min_score`, else all predictions.
+    """
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
+    if valid is not None and min_score is not None:
+        raise SpecError("an operating point is a fixed score or chosen on the validation part, not both")
+    point = ALL if min_score is None else fixed(min_score)
+    if valid is not None:
+        part = load_data(valid[0])
+        point = best_f1(part.truth, read_predictions(valid[1], part, format=format).table)
     dataset = load_data(truth, split=split)
     found = read_predictions(predictions, dataset, format=format)
     about = _about(dataset.truth.images, dataset.attributes)
-    tables = tables_of(dataset.truth, found.table, about=about, min_score=min_score)
-    options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": min_score}
+    tables = tables_of(dataset.truth, found.table, about=about, min_score=point.min_score)
+    options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": point.min_score}
     results = results_of(tables, task="detect", options=options, intervals=intervals, draws=draws, seed=seed)
-    return replace(results, facts={**results.facts, "predictions": found.facts()})
+    return replace(results, facts={**results.facts, "operating_point": point.to_json(), "predictions": found.facts()})
 
 
 def _about(images: Sequence[str], attributes: Table) -> Table:

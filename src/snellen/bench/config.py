@@ -16,7 +16,11 @@ class _Strict(BaseModel):
 
 
 class DataEntry(_Strict):
-    """A folder of labelled pictures, or an exam. `category` groups data sets (RF100-VL's super-categories)."""
+    """A folder of labelled pictures, or an exam. `category` groups data sets (RF100-VL's super-categories).
+
+    regimes: ways of asking about this one, instead of the bench's; an exam's own (default: as it stands) are options
+    of the exam.
+    """
 
     path: str | None = None
     exam: str | None = None
@@ -25,6 +29,7 @@ class DataEntry(_Strict):
     category: str | None = None
     cluster: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+    regimes: dict[str, dict[str, Any]] | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _one_of(self) -> DataEntry:
@@ -120,10 +125,7 @@ def read_bench(path: Path) -> Bench:
 
 
 def _resolved(bench: Bench, folder: Path) -> Bench:
-    data = {
-        name: entry if entry.path is None else entry.model_copy(update={"path": str(folder / entry.path)})
-        for name, entry in bench.data.items()
-    }
+    data = {name: _placed(entry, folder) for name, entry in bench.data.items()}
     models = {}
     for name, entry in bench.models.items():
         if entry.predictions is not None:
@@ -134,3 +136,12 @@ def _resolved(bench: Bench, folder: Path) -> Bench:
             entry = entry.model_copy(update={"predictions": files})
         models[name] = entry
     return bench.model_copy(update={"data": data, "models": models})
+
+
+def _placed(entry: DataEntry, folder: Path) -> DataEntry:
+    """The entry with the folder of its data, its own or its exam's, as a path from where we are."""
+    if entry.path is not None:
+        return entry.model_copy(update={"path": str(folder / entry.path)})
+    if isinstance(entry.options.get("data"), str):
+        return entry.model_copy(update={"options": {**entry.options, "data": str(folder / entry.options["data"])}})
+    return entry

@@ -66,14 +66,18 @@ def _jobs(
         file = Path(model.predictions[data_name])
         return [Job(data_name, model_name, IMPORTED, 0, task, predictions=file, format=model.format)]
     spec = _spec(model, models_file)
-    if data.exam is not None:
-        exam: dict[str, Json] = {"task": data.exam, **data.options}
-        return [Job(data_name, model_name, EXAM, seed, exam, with_seed(spec, seed)) for seed in _seeds(bench, spec, {})]
+    regimes = data.regimes or ({EXAM: {}} if data.exam is not None else bench.regimes)
     return [
-        Job(data_name, model_name, regime, seed, _detection(data, model, _seeded(options, seed)), with_seed(spec, seed))
-        for regime, options in bench.regimes.items()
+        Job(data_name, model_name, regime, seed, _task(data, model, _seeded(options, seed)), with_seed(spec, seed))
+        for regime, options in regimes.items()
         for seed in _seeds(bench, spec, options)
     ]
+
+
+def _task(data: DataEntry, model: ModelEntry, regime: Mapping[str, Any]) -> dict[str, Json]:
+    if data.exam is not None:
+        return {"task": data.exam, **data.options, **regime}
+    return _detection(data, model, regime)
 
 
 def _detection(data: DataEntry, model: ModelEntry, regime: Mapping[str, Any]) -> dict[str, Json]:

@@ -80,6 +80,7 @@ def show_decision(decision: Decision) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from snellen.bench.notes import natives, sizes
     from snellen.cli.printing import number, short
 
     shown = [name for name in COSTS if any(row.facts.get(name) for row in decision.rows)]
@@ -95,7 +96,8 @@ def show_decision(decision: Decision) -> None:
         table.add_row(row.name, short(row.score), gap, *cells, row.verdict)
     console = Console()
     console.print(table)
-    console.print(decision.sentence, highlight=False)
+    for line in (decision.sentence, *sizes(decision), *natives(decision)):
+        console.print(line, highlight=False, markup=False)
     for name, reason in decision.refused.items():
         console.print(f"not compared  {name}: {reason}", highlight=False)
 

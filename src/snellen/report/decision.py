@@ -9,10 +9,10 @@ from typing import Any
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.bench.execute import Done
+from snellen.bench.notes import natives, sizes
 from snellen.bench.plan import EXAM, IMPORTED, Job
 from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
-from snellen.evals.resolution import sentence as resolution
 from snellen.report.blocks import Block, Findings, Section, Text
 from snellen.report.blocks import Row as Figures
 from snellen.report.figures import SERIES, Figure, figure
@@ -99,7 +99,7 @@ def table(decision: Decision) -> Grid:
         Column("p (Holm)", "p"),
         *(COSTS[name] for name in shown),
     )
-    note = " ".join(filter(None, [_gap_note(decision), *_sizes(decision), *_natives(decision)]))
+    note = " ".join(filter(None, [_gap_note(decision), *sizes(decision), *natives(decision)]))
     rows = tuple(_row(row, shown) for row in decision.rows)
     return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, rows, note)
 
@@ -119,33 +119,6 @@ def _gap_note(decision: Decision) -> str:
     if decision.smallest_gap:
         note += f" Smallest gap that these samples can show (80 % power): {100 * decision.smallest_gap:.1f} points."
     return note
-
-
-def _sizes(decision: Decision) -> list[str]:
-    """How large the objects are to each model, the same words once."""
-    said: dict[str, list[str]] = {}
-    for row in decision.rows:
-        found = row.facts.get("resolution")
-        if found is not None:
-            said.setdefault(resolution(found), []).append(row.name)
-    if len(said) == 1:
-        return [f"{next(iter(said)).capitalize()}."]
-    return [f"{', '.join(names)}: {text}." for text, names in said.items()]
-
-
-def _natives(decision: Decision) -> list[str]:
-    """What a model scores where its replies are read in the notation that it speaks by itself."""
-    found = []
-    for row in decision.rows:
-        told = row.facts.get("native")
-        if told is not None:
-            value = told["metrics"].get(decision.metric, {}).get("value")
-            score = "undefined" if value is None else f"{100 * value:.1f} %"
-            found.append(
-                f"{row.name}: {decision.metric} {score} where the same replies are read as {told['notation']} "
-                f"({told['source']}) instead of {told['prescribed']}."
-            )
-    return found
 
 
 def _row(row: Row, shown: Sequence[str]) -> tuple[Cell, ...]:

@@ -183,7 +183,11 @@ def pareto(decision: Decision, axis: str) -> Figure | None:
     for row in rows:
         row["front"] = not any(o["x"] <= row["x"] and o["score"] > row["score"] for o in rows)
     kind, scale = ("T", alt.Scale()) if axis == "released" else ("Q", alt.Scale(type="log"))
-    look = alt.Axis(labelOverlap=True, tickCount=4) if kind == "T" else alt.Axis(labelOverlap=True, format="~s")
+    look = (
+        alt.Axis(labelOverlap=True, tickCount=4)
+        if kind == "T"
+        else alt.Axis(labelOverlap=True, format="~s", labelExpr="replace(datum.label, 'G', 'B')")
+    )
     x = alt.X(f"x:{kind}", title=AXES[axis], scale=scale, axis=look)
     y = alt.Y("score:Q", title=decision.metric, scale=alt.Scale(zero=False))
     chart = alt.Chart(alt.Data(values=rows))

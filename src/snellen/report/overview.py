@@ -61,6 +61,8 @@ def _task(view: View) -> str:
         words.append(PurePath(str(view.task["data"])).name)
     if isinstance(view.task.get("split"), str):
         words.append(str(view.task["split"]))
+    if view.task.get("classes") == "present":
+        words.append("classes present only")
     return " ".join(words)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from snellen.core.errors import SpecError, unknown
 from snellen.core.specs import Json
 from snellen.core.tables import Table
+from snellen.datasets.dataset import Dataset
 from snellen.datasets.load import load_data
 from snellen.datasets.predictions import read_predictions
 from snellen.evals.measures import results_of
@@ -55,15 +55,19 @@ def score_predictions(
         point = best_f1(part.truth, read_predictions(valid[1], part, format=format).table)
     dataset = load_data(truth, split=split)
     found = read_predictions(predictions, dataset, format=format)
-    about = _about(dataset.truth.images, dataset.attributes)
+    about = _about(dataset)
     tables = tables_of(dataset.truth, found.table, about=about, min_score=point.min_score)
     options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": point.min_score}
     results = results_of(tables, task="detect", options=options, intervals=intervals, draws=draws, seed=seed)
     return replace(results, facts={**results.facts, "operating_point": point.to_json(), "predictions": found.facts()})
 
 
-def _about(images: Sequence[str], attributes: Table) -> Table:
-    """What is known per picture, as columns of the outcomes table; sites are clusters."""
-    columns: dict[str, Any] = {"sample": np.array(images, dtype=np.str_)}
+def _about(dataset: Dataset) -> Table:
+    """What is known per picture, as columns of the outcomes table; sites are clusters; sizes, where all are known."""
+    attributes, sizes = dataset.attributes, [picture.size for picture in dataset.pictures]
+    columns: dict[str, Any] = {"sample": np.array(dataset.truth.images, dtype=np.str_)}
     columns |= {f"attr.{name}": attributes[name] for name in attributes.names}
+    known = [size for size in sizes if size is not None]
+    if known and len(known) == len(sizes):
+        columns |= {"width": np.array([s.width for s in known]), "height": np.array([s.height for s in known])}
     return Table(columns | ({"cluster": attributes["site"]} if "site" in attributes else {}))

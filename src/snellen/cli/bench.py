@@ -49,7 +49,8 @@ def bench(
     chosen = read_bench(file)
     if no_probe:
         chosen = chosen.model_copy(update={"probe": False})
-    jobs = jobs_of(chosen)
+    beside = file.parent / "models.yaml"
+    jobs = jobs_of(chosen, models_file=beside if beside.exists() else Path("models.yaml"))
     if dry_run:
         _plan(chosen, jobs, out, as_json=json_)
         return

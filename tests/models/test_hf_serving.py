@@ -34,17 +34,17 @@ pytestmark = [
 ]
 
 SERVE = """
-import sys
 import importlib.util
-from transformers import AutoProcessor, Qwen3VLConfig
-from transformers.models.qwen3_vl.processing_qwen3_vl import Qwen3VLProcessor
+import sys
+from transformers.models.qwen3_vl import processing_qwen3_vl as stock
 from snellen.models.hf_processors import without_video
 if importlib.util.find_spec("torchvision") is None:
-    AutoProcessor.register(Qwen3VLConfig, without_video(Qwen3VLProcessor), exist_ok=True)
+    stock.Qwen3VLProcessor = without_video(stock.Qwen3VLProcessor)
 from transformers.cli.transformers import main
 sys.argv = ["transformers", "serve", "--host", "127.0.0.1", "--port", sys.argv[1]]
 main()
 """
+"""The stock server; without torchvision, with a processor that has no video part."""
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen.core.pictures import Size
 from snellen.models.embedded import input_size
 from snellen.stimuli.acuity import acuity
 from snellen.stimuli.counting import counting
@@ -88,7 +89,7 @@ def test_the_nine_parts_are_about_equally_frequent():
 def looked_at(png):
     """What the model sees of a picture, hashed."""
     image = Image.open(io.BytesIO(png)).convert("RGB")
-    image = image.resize(input_size(image.size), Image.Resampling.BICUBIC)
+    image = image.resize(input_size(Size(*image.size)), Image.Resampling.BICUBIC)
     return hashlib.sha256(image.tobytes()).hexdigest()
 
 

@@ -10,7 +10,7 @@ export TOKENIZERS_PARALLELISM ?= false
 .PHONY: demo test test-tier2 test-slow check docs clean
 .DEFAULT_GOAL := demo
 
-demo: $(VENV)/core.done  ## the main job, offline: ends by naming the report it wrote
+demo: $(VENV)/demo.done  ## the main job, offline: ends by naming the report it wrote
 	$(BIN)/snellen demo --out demo-report
 
 test: $(VENV)/test.done  ## the default tests: no network, GPU or weights
@@ -39,6 +39,10 @@ $(VENV)/bin/python:
 
 $(VENV)/core.done: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e .
+	@touch $@
+
+$(VENV)/demo.done: $(VENV)/core.done
+	$(PIP) -e '.[llamacpp]'
 	@touch $@
 
 $(VENV)/test.done: $(VENV)/core.done

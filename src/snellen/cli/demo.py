@@ -3,70 +3,84 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from snellen.core.specs import Json
+if TYPE_CHECKING:
+    from snellen.bench.config import Bench
+    from snellen.bench.plan import Job
 
 app = typer.Typer(add_completion=False)
 
+DATA: dict[str, Any] = {
+    "properties": {
+        "exam": "civet/single-object",
+        "regimes": {"short answer": {}, "no instruction": {"short_answers": False}},
+    },
+    "relations": {"exam": "civet/relative-position"},
+    "counting": {"exam": "civet/counting"},
+    "acuity": {"exam": "civet/acuity"},
+    "scenes": {
+        "exam": "civet/detection",
+        "options": {"scenes": 16, "objects": [1, 2, 3, 4]},
+        "regimes": {"all classes": {}, "a class a call": {"calls": "single"}},
+    },
+}
+"""Four exams and a set of detection scenes; two of them under two regimes."""
 
-@dataclass(frozen=True)
-class Sitting:
-    """One model taking one exam."""
+EMBEDDED: dict[str, Any] = {
+    "embedded": {"model": "embedded/snellen-tiny"},
+    "embedded, drawn": {"model": "embedded/snellen-tiny", "options": {"temperature": 0.7}},
+}
+"""The small vision-language model that travels with the package: greedy, and drawn at a temperature with two seeds."""
 
-    name: str
-    task: Mapping[str, Json]
-    model: str
-    options: tuple[str, ...] = ()
-    sample: int | None = None
-
-
-EXAM: dict[str, Json] = {"task": "civet/single-object"}
-
-SITTINGS = (
-    Sitting("observer, full sight", EXAM, "observer/672px", sample=2000),
-    Sitting("observer, 48 px", EXAM, "observer/48px", sample=2000),
-    Sitting("observer, 24 px", EXAM, "observer/24px", sample=2000),
-    Sitting("chance", EXAM, "random", sample=2000),
-    Sitting("majority", EXAM, "majority", sample=2000),
-)
-"""What the demo runs: every sitting of one task answers the same questions."""
+OTHERS: dict[str, Any] = {
+    "observer 48 px": {"model": "observer/48px"},
+    "observer 24 px": {"model": "observer/24px"},
+    "chance": {"model": "random"},
+}
 
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the report; the runs lie in its sub-folder `runs`.")] = Path(
-        "demo-report"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder of the report; the runs lie beside it.")] = Path("demo-report"),
+    sample: Annotated[int, typer.Option(help="Questions of each exam.", min=10)] = 40,
     keep: Annotated[bool, typer.Option("--keep", help="Go on with the runs of an earlier demo.")] = False,
 ) -> None:
-    """An exam without a network, a key or a graphics card: observers of three sights beside chance, and a report.
+    """A bench without a network, a key or a graphics card: the embedded model beside observers and chance.
+
+    Exams of properties, relations, counting and acuity, and detection scenes; it ends with the report's path.
 
     Example:  snellen demo --out demo-report
     """
-    from snellen.cli.printing import number
-    from snellen.core.specs import ModelSpec
-    from snellen.evals.scores import score
-    from snellen.evals.tasks import open_task
-    from snellen.models.table import build
-    from snellen.report.pages import report
-    from snellen.runs.loop import run
+    from snellen.bench.config import Bench
+    from snellen.bench.execute import check_names, execute
+    from snellen.bench.plan import jobs_of
+    from snellen.bench.table import conclude
+    from snellen.report.decision import bench_report
 
-    runs = []
+    models = {**EMBEDDED, **OTHERS} if find_spec("xllamacpp") else OTHERS
+    if models is OTHERS:
+        sys.stderr.write("the embedded model is left out: it needs  pip install 'snellen[llamacpp]'\n")
+    bench: Bench = Bench.model_validate(
+        {"data": DATA, "models": models, "sample": sample, "seeds": [0, 1], "bootstrap": 400}
+    )
     store = out.parent / f"{out.name}-runs"
     if not keep and store.exists():
         shutil.rmtree(store)
-    for sitting in SITTINGS:
-        task = open_task(sitting.task)
-        model = build(ModelSpec.parse(sitting.model, sitting.options), task=task)
-        done = run(task, model, store / sitting.name.replace(", ", "-").replace(" ", "-"), sample=sitting.sample)
-        found = score(done).metrics["accuracy"]
-        runs.append(done)
-        typer.echo(f"{sitting.name:24} accuracy {number(found.value)}  [{number(found.low)}, {number(found.high)}]")
-    page = report(runs, out)
+    done = execute(bench, jobs_of(bench), store, told=_tell)
+    check_names(done)
+    outcome = conclude(bench, done)
+    for decision in outcome.decisions:
+        typer.echo(f"{decision.data}: {decision.sentence}")
+    page = bench_report(bench, done, outcome, out)
     typer.echo(f"report: {page.resolve()}")
+
+
+def _tell(job: Job, state: str) -> None:
+    if state:
+        sys.stderr.write(f"  {job.data:12} {job.model:16} {job.regime:16} {state}\n")

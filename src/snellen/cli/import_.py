@@ -22,6 +22,9 @@ def import_(
     name: Annotated[str | None, typer.Option(help="What the model is called.", show_default="the file's name")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="Format of predictions.", show_default="seen")] = None,
     split: Annotated[str | None, typer.Option(help="The part of the data folder.", show_default=False)] = None,
+    images: Annotated[
+        str | None, typer.Option(help="Of civet-results: the folder of pictures, <stim>.png.", show_default=False)
+    ] = None,
     score: Annotated[bool, typer.Option("--score/--no-score", help="Score it at once.")] = True,
     json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -38,7 +41,7 @@ def import_(
     from snellen.cli.printing import show_results, warn_of_import
     from snellen.evals.imports import import_file
 
-    run = import_file(file, kind=as_, out=out, name=name, truth=truth, format=format_, split=split)
+    run = import_file(file, kind=as_, out=out, name=name, truth=truth, format=format_, split=split, images=images)
     facts = dict(run.manifest.notes)
     warn_of_import(facts)
     if score:

@@ -61,8 +61,9 @@ def import_file(
 def _check(kind: str, given: Mapping[str, Any]) -> None:
     """SpecError for an option that the kind of import does not take, or that it needs and was not given."""
     known = inspect.signature(IMPORTS[kind]).parameters
+    free = any(declared.kind is declared.VAR_KEYWORD for declared in known.values())
     for option in given:
-        if option not in known:
+        if option not in known and (not free or option in {"format", "split", "images"}):
             raise SpecError(f"an import as {kind} takes no {option}")
     for option, declared in known.items():
         if declared.kind is declared.KEYWORD_ONLY and declared.default is declared.empty and option not in given:
@@ -85,10 +86,13 @@ def _boxes(rows: Iterable[tuple[str, Detections]]) -> Iterator[tuple[Key, Reply]
         yield Key(image), Reply(detections=detections)
 
 
-def _civet(path: Path, *, reader: str = "auto") -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+def _civet(
+    path: Path, *, reader: str = "auto", images: str | None = None
+) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
     from snellen.evals.answers import replies_of
 
-    task = open_task({"task": "answers", "file": str(path), "reader": reader})
+    shown = {} if images is None else {"images": images}
+    task = open_task({"task": "answers", "file": str(path), "reader": reader, **shown})
     return task, replies_of(path), {}, 1
 
 

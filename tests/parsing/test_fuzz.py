@@ -42,6 +42,7 @@ def test_the_fuzzer_finds_a_reader_that_takes_cut_numbers(fuzzing: ModuleType, m
         fuzzing.check("a: [1, 2, 3, 40", "glm-4.5v", "brackets")
 
 
+@pytest.mark.slow
 def test_time_is_linear_in_the_length_of_loops(fuzzing: ModuleType) -> None:
     found = list(fuzzing.slowness(24_000, notations=("qwen3-vl",)))
     assert len(found) > 30

@@ -12,8 +12,8 @@ from snellen.scoring.grounding import Failures, counted, instances
 def confusion(tables: Tables, *, failures: Failures | None = None) -> Int:
     """Truths by predictions: int (classes + 1, classes + 1); the last row is no truth, the last column no prediction.
 
-    Pairs are those of the matching that ignores labels. A prediction with a label outside the taxonomy stands in the last
-    column, as if nothing had been said.
+    Pairs are those of the matching that ignores labels. A prediction with a label outside the taxonomy stands in the
+    last column, as if nothing had been said.
     """
     table, k = instances(tables), len(tables.classes)
     there = counted(tables, failures)[2]

@@ -131,7 +131,12 @@ def test_ctrl_c_leaves_a_run_that_goes_on(capsys, tmp_path, loopback) -> None:
              "--limit", "60", "-o", str(tmp_path / "r"), "--no-score"]  # fmt: skip
     program = "import sys; from snellen.cli.app import main; main(sys.argv[1:])"
     pipes = {"stderr": subprocess.PIPE, "text": True, "env": {**os.environ, "PYTHONWARNINGS": "default"}}
-    started = subprocess.Popen([sys.executable, "-c", program, *words], **pipes)
+    # A background shell makes its children deaf to SIGINT; this one listens, whoever runs the tests.
+    started = subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **pipes,
+    )
     while not list(tmp_path.glob("r/replies/*.jsonl")):
         time.sleep(0.02)
         assert started.poll() is None

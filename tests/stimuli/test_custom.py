@@ -104,7 +104,7 @@ def test_what_is_drawn_depends_on_the_seed_alone(tmp_path: Path) -> None:
         ("{colour}", "{color}", r"unknown word \{color\} in a text.*other\.shape.*line 12"),
         ("{colour}", "{", "stray brace.*line 12"),
         ("[1.0, 0.5, 0.25]", "[1.4]", r"at most 1, got 1\.4.*line 6"),
-        ("[1.0, 0.5, 0.25]", "[big]", r"unknown object size 'big'\..*regular, small.*line 6"),
+        ("[1.0, 0.5, 0.25]", "[big]", r"size is regular, small, or a fraction of the cell .*got 'big'.*line 6"),
         ("cell: all", "cell: middle", r"unknown cell 'middle'\..*top left.*line 7"),
         ("cell: all", "cell: [9, 2]", r"cell \(9, 2\) lies outside a grid of 9 x 9.*line 7"),
         ("cell: all", "cell: all\n    copies: 2", "copies need cells that are drawn.*line 8"),
@@ -114,9 +114,15 @@ def test_what_is_drawn_depends_on_the_seed_alone(tmp_path: Path) -> None:
         ("{star: yes, circle: no}", "[star, square]", r"the options have none for shape 'circle'.*line 11"),
         ("{star: yes, circle: no}", "{star: yes, circle: yes}", "at least two options.*line 11"),
         ("answer: shape\n  - kind", "answer: relative_size\n  - kind", "a question is about objects 1 to 1.*line 9"),
-        ("    answer: shape\n  - kind", "  - kind", "a question has its answer.*line 9"),
+        ("    answer: shape\n  - kind", "  - kind", "a question needs answer: .*relative_position.*line 9"),
         ("questions:", "repeat: 0\nquestions:", "repeat is a whole number from 1, got '0'.*line 8"),
         ("objects:", "objects: [", "not YAML.*line"),
+        ("[1.0, 0.5, 0.25]", "[[1.0]]", "size is regular.*got a list of 1: .*line 6"),
+        ("[star, circle]", "[star, [circle]]", "shape is one value, got a list of 1: .*line 4"),
+        ("{star: yes, circle: no}", "yes", "options are a list .*or a mapping .*, got 'yes': .*line 14"),
+        ("{star: yes, circle: no}", "{star: [yes], circle: no}", "answer shown for star is one value, got a list of 1"),
+        ("text: What is the shape of the object?", "text: [What]", "text is one value, got a list of 1: .*line 9"),
+        ("answer: shape\n  - kind", "answer: shape\n    where: {shape: stra}\n  - kind", "'stra'. Did you mean 'star'"),
         ("  - kind: is-star\n    text", "  - text", "two questions about one object are called 'shape'.*line 11"),
     ],
 )
@@ -127,13 +133,30 @@ def test_a_mistake_names_its_line_and_the_known_values(tmp_path: Path, old: str,
 
 
 def test_an_exam_without_questions_or_scenes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="an exam has questions"):
+    with pytest.raises(DataError, match="an exam needs questions: a list"):
         from_yaml(written(tmp_path, "objects: []\n"))
     one_cell = "objects:\n  - cell: [1, 1]\n  - cell: [1, 1]\nquestions: []\n"
     with pytest.raises(DataError, match=r"two objects are fixed to one cell.*line 1"):
         from_yaml(written(tmp_path, one_cell))
     with pytest.raises(DataError, match="is empty"):
         from_yaml(written(tmp_path, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- shape: star\n- shape: circle\n", r"an exam is a mapping \(`field: value`\), got a list of 2: .*line 1$"),
+        ("star\n", r"an exam is a mapping .*, got 'star': .*line 1$"),
+        ("objects:\nquestions:\n", "objects is a list, got nothing: .*line 1$"),
+        ("objects:\n  shape: star\nquestions: []\n", "objects is a list, got a mapping with shape: .*line 1$"),
+        ("objects: [[star]]\nquestions: []\n", "an object is a mapping .*, got a list of 1: .*line 1$"),
+        ("objects: []\nquestions: What?\n", r"questions is a list, got 'What\?': .*line 2$"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_in_the_words_of_the_file(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        from_yaml(written(tmp_path, text))
+    assert "Marked" not in str(caught.value)
 
 
 def test_a_python_file_returns_its_exam(tmp_path: Path) -> None:

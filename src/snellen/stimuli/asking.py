@@ -11,7 +11,7 @@ from snellen.core.errors import DataError
 from snellen.stimuli.exams import Question
 from snellen.stimuli.marked import Marked
 from snellen.stimuli.relations import POSITIONS, SIZES_SEEN, closest, position_of, size_of
-from snellen.stimuli.worlds import SECTIONS, Object, World, section
+from snellen.stimuli.worlds import PAINTS, SECTIONS, SHAPES, SHEENS, Object, World, section
 
 FIELDS = ("kind", "text", "answer", "about", "other", "of", "options", "where")
 WORDS = ("shape", "colour", "sheen", "size", "name", "section")
@@ -46,8 +46,14 @@ ANSWERS: Mapping[str, tuple[Callable[[World, int, int], str], tuple[str, ...]]] 
 }
 """What may be asked for: how it is found in a world (empty: not asked there), and its values where they are known."""
 
+NEEDED = {"text": "what is asked", "answer": f"what is true, one of {', '.join(ANSWERS)}"}
+"""Fields of a question that have no default, and what they are."""
+
 KINDS = {"colour": "color", "section": "position"}
 """What questions are called where their kind is not given and the answer's name is not the paper's."""
+
+VALUES = {"shape": SHAPES, "colour": tuple(PAINTS), "sheen": SHEENS, "section": tuple(s for r in SECTIONS for s in r)}
+"""What objects may be, where that is a closed list: other values in `of` and `where` would silently fit nothing."""
 
 _TWO = frozenset({"relative_position", "relative_size", "closest"})
 
@@ -99,9 +105,9 @@ class Asking:
 def asking_of(entry: Marked, most: int) -> Asking:
     """A question of the file, checked. `most`: how many objects a scene may hold."""
     fields = entry.mapping(FIELDS, "a question")
-    for needed in ("text", "answer"):
+    for needed in NEEDED:
         if needed not in fields:
-            raise entry.error(f"a question has its {needed}")
+            raise entry.error(f"a question needs {needed}: {NEEDED[needed]}")
     answer = fields["answer"].one_of(ANSWERS, "answer")
     about, other = _index(fields, "about", 1), _index(fields, "other", 2)
     if max(about + 1, other + 1 if answer in _TWO else 0) > most:
@@ -111,7 +117,7 @@ def asking_of(entry: Marked, most: int) -> Asking:
     if answer in _TWO and about == other:
         raise entry.error("about and other must be different objects")
     _check_text(fields["text"])
-    kind = fields["kind"].text if "kind" in fields else KINDS.get(answer, answer)
+    kind = fields["kind"].words("kind") if "kind" in fields else KINDS.get(answer, answer)
     options = _options(fields["options"]) if "options" in fields else None
     where, of = (_where(fields.get(name), name) for name in ("where", "of"))
     return Asking(kind, fields["text"].text, answer, about, other, options, where, of, entry)
@@ -124,15 +130,22 @@ def _index(fields: Mapping[str, Marked], name: str, default: int) -> int:
 def _options(value: Marked) -> dict[str, str]:
     """A list of values, or a mapping from true value to the answer shown."""
     if isinstance(value.value, dict):
-        return {name: inner.text for name, inner in value.value.items()}
-    return {item.text: item.text for item in value.items("options")}
+        return {name: inner.words(f"the answer shown for {name}") for name, inner in value.value.items()}
+    if not isinstance(value.value, list):
+        raise value.error(
+            f"options are a list of values, or a mapping from true value to answer shown, got {value.seen}"
+        )
+    return {text: text for text in (item.words("an option") for item in value.value)}
 
 
 def _where(value: Marked | None, what: str) -> dict[str, tuple[str, ...]]:
     if value is None:
         return {}
     return {
-        name: tuple(item.text for item in inner.value) if isinstance(inner.value, list) else (inner.text,)
+        name: tuple(
+            item.one_of(VALUES[name], name) if name in VALUES else item.words(name)
+            for item in (inner.value if isinstance(inner.value, list) else [inner])
+        )
         for name, inner in value.mapping(WORDS, what).items()
     }
 
@@ -140,7 +153,7 @@ def _where(value: Marked | None, what: str) -> dict[str, tuple[str, ...]]:
 def _check_text(text: Marked) -> None:
     known = [*WORDS, *(f"other.{word}" for word in WORDS)]
     try:
-        names = [name for _, name, _, _ in Formatter().parse(text.text) if name is not None]
+        names = [name for _, name, _, _ in Formatter().parse(text.words("text")) if name is not None]
     except ValueError as error:
         raise text.error(f"a text with a stray brace ({error})") from error
     for name in names:

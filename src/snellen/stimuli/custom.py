@@ -68,7 +68,7 @@ def from_yaml(path: Path, *, seed: int = 0) -> Exam:
     fields = document.mapping(FIELDS, "an exam")
     for needed in ("objects", "questions"):
         if needed not in fields:
-            raise document.error(f"an exam has {needed}")
+            raise document.error(f"an exam needs {needed}: a list with at least one entry")
     grid = fields["grid"].number("grid", least=1) if "grid" in fields else 9
     frame = _frame(fields, grid)
     rules = [_rule(entry, grid) for entry in fields["objects"].items("objects")]
@@ -84,7 +84,7 @@ def from_yaml(path: Path, *, seed: int = 0) -> Exam:
             raise fields["objects"].error(f"an exam has at most {MOST:,} scenes: draw a factor instead of crossing it")
     if not worlds:
         raise fields["objects"].error("no scene is possible: two objects are fixed to one cell")
-    name = fields["name"].text if "name" in fields else path.stem
+    name = fields["name"].words("name") if "name" in fields else path.stem
     return Exam(name, worlds, _questions(worlds, asking))
 
 
@@ -127,10 +127,10 @@ def _default(name: str) -> Any:
 
 
 def _size(value: Marked) -> float:
-    if isinstance(value.value, str):
-        return SIZES[value.one_of(SIZES, "object size")]
-    with value.checked():
-        return scale_of(value.value)
+    if isinstance(value.value, int | float) or value.text in SIZES:
+        with value.checked():
+            return scale_of(value.value)
+    raise value.error(f"size is {', '.join(SIZES)}, or a fraction of the cell (0.5 is half its side), got {value.seen}")
 
 
 def _factor(value: Marked, read: Any) -> Factor:

@@ -22,6 +22,15 @@ class Marked:
     file: str
     text: str = ""
 
+    @property
+    def seen(self) -> str:
+        """What stands here, in a few words for a message."""
+        if isinstance(self.value, dict):
+            return f"a mapping with {', '.join(self.value) or 'nothing'}"
+        if isinstance(self.value, list):
+            return f"a list of {len(self.value)}"
+        return repr(self.text) if self.text else "nothing"
+
     def error(self, message: str | Exception) -> DataError:
         """The error for what stands here."""
         return DataError(f"{message}: {self.file}, line {self.line}")
@@ -29,7 +38,7 @@ class Marked:
     def mapping(self, known: Iterable[str], what: str) -> dict[str, Marked]:
         """The fields of a mapping; DataError for another kind of value, or a field that is not known."""
         if not isinstance(self.value, dict):
-            raise self.error(f"{what} is a mapping, got {self.value!r}")
+            raise self.error(f"{what} is a mapping (`field: value`), got {self.seen}")
         names = list(known)
         for name, inner in self.value.items():
             if name not in names:
@@ -39,19 +48,25 @@ class Marked:
     def items(self, what: str) -> list[Marked]:
         """The items of a list."""
         if not isinstance(self.value, list):
-            raise self.error(f"{what} is a list, got {self.text or self.value!r}")
+            raise self.error(f"{what} is a list, got {self.seen}")
         return self.value
 
     def number(self, what: str, *, least: int = 0) -> int:
         """A whole number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < least:
-            raise self.error(f"{what} is a whole number from {least}, got {self.text or self.value!r}")
+            raise self.error(f"{what} is a whole number from {least}, got {self.seen}")
         return self.value
+
+    def words(self, what: str) -> str:
+        """A scalar as it was written; DataError for a list or a mapping, or where nothing stands."""
+        if not self.text or isinstance(self.value, list | dict):
+            raise self.error(f"{what} is one value, got {self.seen}")
+        return self.text
 
     def one_of(self, known: Iterable[str], what: str) -> str:
         """A word of those known."""
         names = list(known)
-        if self.text not in names:
+        if self.words(what) not in names:
             raise self.error(unknown(what, self.text, names))
         return self.text
 

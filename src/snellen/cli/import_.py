@@ -36,6 +36,8 @@ def import_(
 
       snellen import results.json.gz --as civet-results --out runs/qwen2-vl-7b
 
+      snellen import results.json.gz --as civet-results --images exam/images --out runs/qwen2-vl-7b   # with maps
+
       snellen import ratings.csv --as ratings --truth civet/single-object --out runs/people
     """
     from snellen.cli.printing import show_results, warn_of_import

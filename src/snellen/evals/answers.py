@@ -12,6 +12,7 @@ from pathlib import Path
 
 from snellen.core.errors import SpecError
 from snellen.core.stages import Choice, Exchange, Key, Prompt, Reading, Reply, Sample, Task, Turn
+from snellen.evals.distractors import with_cells
 from snellen.evals.options import checked
 from snellen.parsing.choice import read_choice
 from snellen.scoring.choice import tabulate
@@ -22,11 +23,12 @@ from snellen.stimuli.published import counts_only, read_published
 def task(setting: str = "", *, file: str, reader: str = "auto", images: str | None = None) -> Task[Choice, str]:
     """The questions of a results file. reader: `first-number`, `options`, or auto: numbers where all targets are.
 
-    images: a folder of `<stim>.png`, where the report should show them.
+    images: a folder of `<stim>.png`, where the report should show them. Where each of them shows the things counted
+    and one thing more, samples also have `cell_row` and `cell_col` of that one thing, the distractor.
     """
     if setting:
         raise SpecError(f"the task answers has no setting, got {setting!r}")
-    samples = [sample for sample, _ in _read(Path(file), None if images is None else Path(images))]
+    samples, _ = _placed(Path(file), None if images is None else Path(images))
     chosen = ("first-number" if counts_only(samples) else "options") if reader == "auto" else reader
     targets = tuple(dict.fromkeys(sample.truth.target for sample in samples))
 
@@ -46,6 +48,17 @@ def replies_of(path: Path) -> Iterator[tuple[Key, Reply]]:
     """The raw replies of a results file, keyed as `task` names its samples."""
     for sample, reply in _read(path, None):
         yield Key(sample.id), reply
+
+
+def unplaced(file: str, images: str) -> str:
+    """Why the samples of a file with pictures have no cells of distractors; "" where they have them."""
+    return _placed(Path(file), Path(images))[1]
+
+
+@lru_cache(maxsize=2)
+def _placed(path: Path, images: Path | None) -> tuple[list[Sample[Choice]], str]:
+    samples = [sample for sample, _ in _read(path, images)]
+    return (samples, "") if images is None or not counts_only(samples) else with_cells(samples)
 
 
 @lru_cache(maxsize=2)

@@ -89,11 +89,12 @@ def _boxes(rows: Iterable[tuple[str, Detections]]) -> Iterator[tuple[Key, Reply]
 def _civet(
     path: Path, *, reader: str = "auto", images: str | None = None
 ) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
-    from snellen.evals.answers import replies_of
+    from snellen.evals.answers import replies_of, unplaced
 
     shown = {} if images is None else {"images": images}
     task = open_task({"task": "answers", "file": str(path), "reader": reader, **shown})
-    return task, replies_of(path), {}, 1
+    doubt = "" if images is None else unplaced(str(path), images)
+    return task, replies_of(path), {"findings": [doubt]} if doubt else {}, 1
 
 
 Import = Callable[..., tuple[AnyTask, Iterator[tuple[Key, Reply]], Mapping[str, Any], int]]

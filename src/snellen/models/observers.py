@@ -141,6 +141,18 @@ def section_of(thing: Thing) -> str:
     return "center" if down == across == "center" else f"{down} {across}"
 
 
+def apart(things: Sequence[Thing], text: str) -> tuple[list[Thing], list[Thing]]:
+    """The things that the colour and shape words of `text` fit ("magenta circles"), and all others.
+
+    SpecError where the text names neither a colour nor a shape.
+    """
+    colours = sorted(set(COLOURS) - {"gray"})
+    if not _mentioned(text, (*SHAPES, *colours)):
+        raise SpecError(f"no colour or shape is named in {text!r}")
+    fitting = [thing for thing in things if _fits(thing, text, colours)]
+    return fitting, [thing for thing in things if thing not in fitting]
+
+
 def _answer(things: Sequence[Thing], text: str, labels: Sequence[str]) -> str:
     offered = frozenset(labels)
     if not things and not _is_count(labels):

@@ -74,8 +74,8 @@ def field(views: Sequence[View]) -> Section:
             figure = accuracy_map(f"cells-{tables.slug(question)}-{view.slug}", here, title=title, span=span)
             made.setdefault(question, []).append(figure)
     lead = (
-        "Per cent right by the cell in which the object stands, from dark (low) to bright (high). Maps of one question "
-        "share their range of colours."
+        "Per cent right by the cell in which the object asked about stands (for counts: the distractor), from dark "
+        "(low) to bright (high). Maps of one question share their range of colours."
     )
     return Section("field", "The visual field", beside(views, made), lead)
 

@@ -1,7 +1,7 @@
 """Trains the embedded VLM from nothing on Snellen's kind of pictures, on one CPU thread; writes its folder and GGUF.
 
-    python recipes/train_embedded_vlm.py out/ --steps 6000          about an hour; resumes where it was stopped
-    python recipes/train_embedded_vlm.py out/ --steps 6000 --export src/snellen/models/weights/snellen-tiny
+    python recipes/train_embedded_vlm.py out/ --steps 8000          about an hour; resumes where it was stopped
+    python recipes/train_embedded_vlm.py out/ --steps 8000 --export src/snellen/models/weights/snellen-tiny
 
 What is learned when: first to see, in crowded pictures without a word: each picture token is asked for the object
 whose centre it holds (shape, colour, sheen, box). Then single objects and boxes in words, then everything, with that
@@ -61,7 +61,7 @@ class Learner:
         self.words = words or embedded_model.tokenizer(corpus, shape.vocabulary)
         self.model = embedded_model.build(self.words, shape, seed=seed)
         self.lean = embedded_training.Lean(self.model)
-        self.dense = nn.Linear(shape.hidden, 1 + len(SHAPES) + len(COLOURS) + len(SHEENS) + 4)
+        self.dense = nn.Linear(shape.hidden, 1 + len(SHAPES) + len(COLOURS) + len(SHEENS) + 4 + 4 * 20)
         encode = lru_cache(200_000)(lambda text: tuple(self.words(text, add_special_tokens=False).input_ids))
         self.encode = encode
         self.before = torch.tensor(encode("<|im_start|>user\n<|vision_start|>"))
@@ -111,8 +111,9 @@ class Learner:
     def dense_loss(self, seen: Tensor, scenes: Sequence[Scene]) -> Tensor:
         """What the token that holds an object's centre says of it; whether a token holds one; empty tokens look alike.
 
-        The last part matters to the language model: among tokens that are empty and all different it does not find
-        the one that is not for thousands of steps.
+        Two things matter to the language model. Among tokens that are empty and all different it does not find the one
+        that is not for thousands of steps. And it reads the digits of a coordinate only where they stand as digits:
+        the box is asked for as four numbers and as their hundreds and tens.
         """
         width, height = scenes[0].size
         columns = width // TOKEN_PX
@@ -134,11 +135,16 @@ class Learner:
         loss = loss + (seen.float()[empty.flatten(1)] - 1).square().mean()
         if where:
             rows, tokens = torch.tensor(where).T
-            shape, colour, sheen, box = said[rows, tokens, 1:].split([len(SHAPES), len(COLOURS), len(SHEENS), 4], 1)
+            parts = said[rows, tokens, 1:].split([len(SHAPES), len(COLOURS), len(SHEENS), 4, 40, 40], 1)
+            shape, colour, sheen, box, hundreds, tens = parts
             kind = torch.tensor(kinds)
             for part, truth in zip((shape, colour, sheen), kind.T, strict=True):
                 loss = loss + 0.3 * F.cross_entropy(part, truth)
-            loss = loss + 4 * F.l1_loss(box, torch.tensor(boxes))
+            truth = torch.tensor(boxes)
+            loss = loss + 4 * F.l1_loss(box, truth)
+            written = (1000 * truth).round().long().clamp(0, 999).flatten()
+            for digits, digit in ((hundreds, written // 100), (tens, written // 10 % 10)):
+                loss = loss + 0.4 * F.cross_entropy(digits.unflatten(1, (4, 10)).flatten(0, 1), digit)
         return loss
 
     def look(self, scenes: Sequence[Scene], *, rate: float) -> dict[str, float]:
@@ -174,7 +180,7 @@ class Learner:
             "closed": every[~boxes].sum() / max(1, closed),
             "boxes": every[boxes].sum() / max(1, int(boxes.sum())),
         }
-        total = dense * losses["dense"] + losses["closed"] + 3 * losses["boxes"]
+        total = dense * losses["dense"] + losses["closed"] + 2 * losses["boxes"]
         self._descend(total, rate)
         return {name: loss.item() for name, loss in losses.items()}
 
@@ -293,13 +299,13 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the checkpoint and the log")
-    parser.add_argument("--steps", type=int, default=7000)
-    parser.add_argument("--seeing", type=int, default=2500, help="steps of crowded pictures without words")
+    parser.add_argument("--steps", type=int, default=8000)
+    parser.add_argument("--seeing", type=int, default=3500, help="steps of crowded pictures without words")
     parser.add_argument("--first", type=int, default=400, help="steps of single objects and boxes alone")
     parser.add_argument("--pictures", type=int, default=16, help="pictures per step of seeing")
     parser.add_argument("--asked", type=int, default=12, help="pictures per step with questions")
-    parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--cooldown", type=float, default=0.3)
+    parser.add_argument("--rate", type=float, default=1.5e-3)
+    parser.add_argument("--cooldown", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tell", type=int, default=50, help="steps between lines of the log")
     parser.add_argument("--threads", type=int, default=1)

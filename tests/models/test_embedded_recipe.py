@@ -1,4 +1,4 @@
-"""The recipe of the embedded model: its lean forward pass is transformers' own, and it runs from nothing to a server."""
+"""The recipe of the embedded model: its lean forward pass is transformers' own; it runs from nothing to a server."""
 
 from __future__ import annotations
 

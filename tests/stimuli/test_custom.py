@@ -134,8 +134,8 @@ def test_a_mistake_names_its_line_and_the_known_values(tmp_path: Path, old: str,
 
 def test_an_exam_without_questions_or_scenes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="an exam needs questions: a list"):
-        from_yaml(written(tmp_path, "objects: []\n"))
-    one_cell = "objects:\n  - cell: [1, 1]\n  - cell: [1, 1]\nquestions: []\n"
+        from_yaml(written(tmp_path, "objects: [{shape: star}]\n"))
+    one_cell = "objects:\n  - cell: [1, 1]\n  - cell: [1, 1]\nquestions: [{text: What, answer: shape}]\n"
     with pytest.raises(DataError, match=r"two objects are fixed to one cell.*line 1"):
         from_yaml(written(tmp_path, one_cell))
     with pytest.raises(DataError, match="is empty"):
@@ -149,8 +149,10 @@ def test_an_exam_without_questions_or_scenes_is_refused(tmp_path: Path) -> None:
         ("star\n", r"an exam is a mapping .*, got 'star': .*line 1$"),
         ("objects:\nquestions:\n", "objects is a list, got nothing: .*line 1$"),
         ("objects:\n  shape: star\nquestions: []\n", "objects is a list, got a mapping with shape: .*line 1$"),
-        ("objects: [[star]]\nquestions: []\n", "an object is a mapping .*, got a list of 1: .*line 1$"),
-        ("objects: []\nquestions: What?\n", r"questions is a list, got 'What\?': .*line 2$"),
+        ("objects: [[star]]\nquestions: [{text: What}]\n", "an object is a mapping .*, got a list of 1: .*line 1$"),
+        ("objects: []\nquestions: []\n", "an exam needs objects: the list is empty: .*line 1$"),
+        ("objects: [{shape: star}]\nquestions: []\n", "an exam needs questions: the list is empty: .*line 2$"),
+        ("objects: [{shape: star}]\nquestions: What?\n", r"questions is a list, got 'What\?': .*line 2$"),
     ],
 )
 def test_a_value_of_another_kind_is_told_in_the_words_of_the_file(tmp_path: Path, text: str, message: str) -> None:
@@ -173,6 +175,20 @@ def exam():
     assert (exam.name, len(exam)) == ("halves", 9)
     with pytest.raises(DataError, match=r"must return .*Exam, got list"):
         custom(file=str(written(tmp_path, "def exam():\n    return []\n", "bad.py")))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import nowhere_at_all\n", r"raises ModuleNotFoundError \(No module named 'nowhere_at_all'\): .*py, line 1$"),
+        ("def exam():\n    return 1 / 0\n", r"raises ZeroDivisionError \(division by zero\): .*py, line 2$"),
+        ("def exam(:\n", r"raises SyntaxError .*exam\.py"),
+        ("exams = 1\n", "has a function exam"),
+    ],
+)
+def test_a_python_file_that_fails_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        custom(file=str(written(tmp_path, text, "exam.py")))
 
 
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -69,6 +70,8 @@ def from_yaml(path: Path, *, seed: int = 0) -> Exam:
     for needed in ("objects", "questions"):
         if needed not in fields:
             raise document.error(f"an exam needs {needed}: a list with at least one entry")
+        if not fields[needed].items(needed):
+            raise fields[needed].error(f"an exam needs {needed}: the list is empty")
     grid = fields["grid"].number("grid", least=1) if "grid" in fields else 9
     frame = _frame(fields, grid)
     rules = [_rule(entry, grid) for entry in fields["objects"].items("objects")]
@@ -246,11 +249,16 @@ def _from_python(path: Path) -> Exam:
     if spec is None or spec.loader is None:
         raise DataError(f"no Python file: {path}")
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    build = getattr(module, "exam", None)
+    try:
+        spec.loader.exec_module(module)
+        build = getattr(module, "exam", None)
+        found = build() if callable(build) else None
+    except Exception as error:  # whatever the user's code raises
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        place = f"{path}, line {lines[-1]}" if lines else str(path)
+        raise DataError(f"the exam's code raises {type(error).__name__} ({error}): {place}") from error
     if not callable(build):
         raise DataError(f"a Python file of an exam has a function exam() that returns it: {path}")
-    found = build()
     if not isinstance(found, Exam):
         raise DataError(f"exam() must return snellen.stimuli.exams.Exam, got {type(found).__name__}: {path}")
     return found

@@ -43,7 +43,7 @@ def build(name: str, **options: Any) -> Exam:
             raise unknown(f"option of {name}", option, known)
     for option, default in known.items():
         if default is inspect.Parameter.empty and option not in options:
-            raise SpecError(f"the exam {name} needs the option {option}")
+            raise SpecError(f"the exam {name} needs the option {option}: -T {option}=...")
     return builder(**options)
 
 

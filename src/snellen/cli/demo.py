@@ -26,7 +26,7 @@ DATA: dict[str, Any] = {
     "acuity": {"exam": "civet/acuity"},
     "scenes": {
         "exam": "civet/detection",
-        "options": {"scenes": 16, "objects": [1, 2, 3, 4]},
+        "options": {"scenes": 16, "objects": [1, 2, 3], "grid": 3, "sizes": ["regular"]},
         "regimes": {"all classes": {}, "a class a call": {"calls": "single"}},
     },
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -39,13 +41,19 @@ def sentences(view: View) -> tuple[str, ...]:
 
 
 def chosen(found: Sequence[Finding]) -> list[Finding]:
-    """At most `MOST`: in turn the strongest of each kind and question, so that no kind hides the others."""
-    piles: dict[tuple[str, str], list[Finding]] = {}
-    for finding in sorted(found, key=lambda f: ORDER.index(f.kind)):
-        piles.setdefault((finding.kind, finding.question), []).append(finding)
-    picked: list[Finding] = []
-    while len(picked) < MOST and any(piles.values()):
-        for pile in piles.values():
-            if pile and len(picked) < MOST:
-                picked.append(pile.pop(0))
-    return sorted(picked, key=lambda f: (ORDER.index(f.kind), -abs(f.rate - f.expected)))
+    """At most `MOST`: in turn one of each kind, so that no kind hides the others; of a kind in turn the strongest of
+    each question.
+    """
+    piles = [_in_turn([finding for finding in found if finding.kind == kind]) for kind in ORDER]
+    rounds = (pile[i] for i in range(len(found)) for pile in piles if i < len(pile))
+    return sorted(islice(rounds, MOST), key=lambda f: (ORDER.index(f.kind), -abs(f.rate - f.expected)))
+
+
+def _in_turn(found: Sequence[Finding]) -> list[Finding]:
+    """Findings of one kind: the first of each question, then the second of each, and so on."""
+    seen: Counter[str] = Counter()
+    ranked = []
+    for finding in found:
+        ranked.append((seen[finding.question], finding))
+        seen[finding.question] += 1
+    return [finding for _, finding in sorted(ranked, key=lambda pair: pair[0])]

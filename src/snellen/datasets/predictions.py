@@ -85,7 +85,8 @@ def read_predictions(
     with np.errstate(invalid="ignore"):
         readable = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] >= boxes[:, :2]).all(axis=1)
     if len(rows) and not (image >= 0).any():
-        here, there = listed([str(ref) for ref in _firsts_of(rows.images)]), listed(list(dataset.truth.images[:3]))
+        here = listed([str(rows.images[i]) for i in _firsts(rows.images, np.arange(len(rows)))[:3]])
+        there = listed(list(dataset.truth.images[:3]))
         raise DataError(
             f"none of the {len(rows):,} predictions is of an image of the data set: they name {here}, the data set has "
             f"{there}: {source}"
@@ -137,10 +138,6 @@ def _findings(counts: Mapping[str, int], rows: Rows, image: Int, label: Int, sou
             text = f"{counts[code]:,} of {len(rows):,} predictions {what}" + (f" ({listed(names)})" if names else "")
             found.append(Finding(code, "warning", text, counts[code], str(source), tuple(names)))
     return found
-
-
-def _firsts_of(column: Sequence[Any]) -> list[Any]:
-    return list(dict.fromkeys(column[i] for i in range(min(len(column), 50))))[:3]
 
 
 def _firsts(column: Sequence[Any], rows: Int) -> list[int]:

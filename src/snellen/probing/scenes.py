@@ -11,16 +11,9 @@ from PIL import Image, ImageDraw
 from snellen.core.detections import Detections
 from snellen.core.pictures import Picture, Size, encode_png
 from snellen.core.stages import Sample
+from snellen.stimuli.worlds import COLOURS
 
 SIZES = (Size(640, 640), Size(960, 480), Size(480, 960), Size(800, 600), Size(600, 800), Size(1120, 630))
-COLOURS = {
-    "red": (255, 0, 0),
-    "green": (0, 255, 0),
-    "blue": (0, 0, 255),
-    "cyan": (0, 255, 255),
-    "magenta": (255, 0, 255),
-    "yellow": (255, 255, 0),
-}
 SHAPES = ("square", "circle", "triangle")
 CLASSES = tuple(f"{colour} {shape}" for colour, shape in product(COLOURS, SHAPES))
 SIDES = (0.12, 0.32)

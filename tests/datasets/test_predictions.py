@@ -308,3 +308,10 @@ def test_unknown_formats_and_readings_list_the_known_ones(tmp_path: Path) -> Non
         read_predictions(path, data, images="number")
     with pytest.raises(DataError, match="no such file"):
         read_predictions(tmp_path / "gone.json", data)
+
+
+def test_predictions_of_none_of_the_images_are_refused_by_name(tmp_path: Path) -> None:
+    data = truth(tmp_path)
+    rows = [{"image_id": "elsewhere.png", "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.5}]
+    with pytest.raises(DataError, match=r"none of the 1 predictions .* they name elsewhere\.png"):
+        read_predictions(write(tmp_path / "dt.json", rows), data)

@@ -57,15 +57,20 @@ def grounded(tables: Tables, options: Mapping[str, Any], *, failures: str | None
     )
 
 
-def facts_of(tables: Tables, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Score source, what ties do to AP, duplicates, the operating point."""
+def facts_of(tables: Tables, options: Mapping[str, Any], measure: Measure) -> dict[str, Any]:
+    """Score source, what ties do to AP, duplicates, the operating point. measure: that of these tables, which may hold
+    the expectation over ties already.
+    """
+    parts = measure.parts if isinstance(measure, Joined) else ()
+    mean = next((part for part in parts if isinstance(part, ties.ExpectedAp)), None)
+    limit = int(options.get("max_dets", 500))
     _, predicted = boxes_of(tables)
     few = len(predicted) <= TIED or bool(options.get("ties"))
     point = options.get("min_score")
     return {
         "predictions_scored": 0 if predicted.scores is None else int((~np.isnan(predicted.scores)).sum()),
         "score_source": score_source(predicted.scores, options.get("scores")),
-        "ap_ties": ties.of_tables(tables, max_dets=int(options.get("max_dets", 500))).to_json() if few else None,
+        "ap_ties": ties.of_tables(tables, max_dets=limit, mean=mean).to_json() if few else None,
         "duplicates": int(duplicates(predicted).sum()),
         "operating_point": {"name": "all" if point is None else "fixed", "min_score": point},
     }

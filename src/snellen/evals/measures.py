@@ -65,7 +65,8 @@ def results_of(
         return bootstrap(measure, part.outcomes["cluster"], draws=draws, rng=np.random.default_rng(seed))
 
     boxes = tables.detections is not None
-    metrics, per_class = split_classes(estimate(measure_of(tables, options)), tables.classes)
+    whole = measure_of(tables, options)
+    metrics, per_class = split_classes(estimate(whole), tables.classes)
     groups: dict[str, dict[str, dict[str, Estimate]]] = {}
     for name in strata(tables.outcomes):
         column = tables.outcomes[name]
@@ -77,7 +78,7 @@ def results_of(
         groups[name.removeprefix("attr.")] = found
     facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}
     if boxes:
-        facts |= facts_of(tables, options)
+        facts |= facts_of(tables, options, whole)
         for name, measures in group_measures(tables, options).items():
             groups[name] = {value: split_classes(estimate(m), tables.classes)[0] for value, m in measures.items()}
     guard = guard_of(tables, **compared(options, boxes=boxes))

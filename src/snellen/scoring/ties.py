@@ -107,24 +107,31 @@ def expected(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, rng: 
     return ExpectedAp(kept[0].names, tuple(kept), shift, method, 0.0 if exact else _error(found))
 
 
-def ap_ties(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, rng: np.random.Generator) -> ApTies:
-    """What the order of equal scores does to AP (IoU .50:.95, all sizes)."""
+def ap_ties(
+    truth: BoxTable,
+    predicted: BoxTable,
+    *,
+    max_dets: int = 500,
+    rng: np.random.Generator,
+    mean: ExpectedAp | None = None,
+) -> ApTies:
+    """What the order of equal scores does to AP (IoU .50:.95, all sizes). mean: the expectation, where it is known."""
     ones = np.ones((1, len(truth.images)))
     listed = _known(measure_of(truth, predicted, max_dets=max_dets)(ones)["ap"][0])
     low, high = bounds(
         truth, predicted, coco_matches(truth, predicted, max_dets=max_dets, sizes=False), max_dets=max_dets
     )
     groups, _ = _tie_groups(predicted)
-    mean = expected(truth, predicted, max_dets=max_dets, rng=rng)
+    mean = mean or expected(truth, predicted, max_dets=max_dets, rng=rng)
     missing = len(predicted) if predicted.scores is None else int(np.isnan(predicted.scores).sum())
     tied = sum(len(group) for groups_of_class in groups for group in groups_of_class if len(group) > 1)
     return ApTies(_known(mean(ones)["ap"][0]), low, high, listed, mean.method, mean.error, tied, missing)
 
 
-def of_tables(tables: Tables, *, max_dets: int = 500, seed: int = 0) -> ApTies:
+def of_tables(tables: Tables, *, max_dets: int = 500, seed: int = 0, mean: ExpectedAp | None = None) -> ApTies:
     """`ap_ties` of the boxes in `tables`."""
     truth, predicted = boxes_of(tables)
-    return ap_ties(truth, predicted, max_dets=max_dets, rng=np.random.default_rng(seed))
+    return ap_ties(truth, predicted, max_dets=max_dets, rng=np.random.default_rng(seed), mean=mean)
 
 
 def _tie_groups(predicted: BoxTable) -> tuple[list[list[Int]], int]:

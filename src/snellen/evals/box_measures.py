@@ -57,7 +57,7 @@ def grounded(tables: Tables, options: Mapping[str, Any], *, failures: str | None
     )
 
 
-def facts_of(tables: Tables, options: Mapping[str, Any], measure: Measure) -> dict[str, Any]:
+def facts_of(tables: Tables, options: Mapping[str, Any], *, measure: Measure | None = None) -> dict[str, Any]:
     """Score source, what ties do to AP, duplicates, the operating point. measure: that of these tables, which may hold
     the expectation over ties already.
     """

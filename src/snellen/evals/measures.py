@@ -78,7 +78,7 @@ def results_of(
         groups[name.removeprefix("attr.")] = found
     facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}
     if boxes:
-        facts |= facts_of(tables, options, whole)
+        facts |= facts_of(tables, options, measure=whole)
         for name, measures in group_measures(tables, options).items():
             groups[name] = {value: split_classes(estimate(m), tables.classes)[0] for value, m in measures.items()}
     guard = guard_of(tables, **compared(options, boxes=boxes))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any
+from importlib import import_module, metadata
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -68,11 +68,21 @@ def _stand_in(name: str, text: str) -> Any:
     return get_command(app)
 
 
+def _told(asked: bool) -> None:
+    if asked:
+        typer.echo(f"snellen {metadata.version('snellen')}")
+        raise typer.Exit
+
+
 app = typer.Typer(cls=LazyVerbs, no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 
 
 @app.callback(help="The eye exam for vision models: what VLMs and detectors really see, with numbers that hold.")
-def _root() -> None: ...
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_told, is_eager=True, help="Snellen's version.")
+    ] = False,
+) -> None: ...
 
 
 def main(arguments: Sequence[str] | None = None) -> Any:

@@ -7,8 +7,8 @@ arrays of equal length; the store keeps them as Arrow. Attributes of samples are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from snellen.core.errors import ShapeError
 
 Column = NDArray[Any]
+
+Kind: TypeAlias = Literal["answers", "boxes"]
+"""What tables are about: answers to closed questions, or boxes."""
 
 OUTCOMES: Mapping[str, str] = {
     "sample": "id of the sample",
@@ -67,6 +70,9 @@ DETECTIONS: Mapping[str, str] = {
     "about": "row (0-based) of the truth that a prediction hits or fails, of the prediction that hits a truth, -1",
 }  # fmt: skip
 """A row per instance: all truths by sample, then all predictions by sample, each in list order."""
+
+POINTERS = ("partner", "partner75", "partner_any", "about")
+"""Columns of the detections table that point to other rows of it."""
 
 KINDS: tuple[str, ...] = ("none", "hit", "place", "label", "repeat", "both", "ghost", "miss", "excused")
 """Kinds of error (`scoring.error_kinds` says which is which); `none`: not kept, or a crowd region."""
@@ -129,6 +135,34 @@ class Tables:
     detections: Table | None = None
     classes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        """What these tables are about. The one place that tells."""
+        return "answers" if self.detections is None else "boxes"
+
+    @property
+    def instances(self) -> Table:
+        """The detections table, which tables of boxes have: else ShapeError."""
+        if self.detections is None:
+            raise ShapeError("these tables hold no instances: a measure of boxes needs a detections table")
+        return self.detections
+
+    def take(self, rows: ArrayLike) -> Tables:
+        """The tables of the samples at `rows` (different ones) of the outcomes, in that order."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        outcomes = self.outcomes.take(chosen)
+        if self.detections is None:
+            return replace(self, outcomes=outcomes)
+        columns = self.detections.columns
+        place = np.full(len(self.outcomes), -1, dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        kept = np.flatnonzero(place[columns["sample"]] >= 0)
+        kept = kept[np.lexsort((place[columns["sample"][kept]], ~columns["truth"][kept]))]
+        moved = np.full(len(self.detections) + 1, -1, dtype=np.int64)
+        moved[kept] = np.arange(len(kept))  # the last place is what -1 points to
+        taken = {name: moved[values[kept]] if name in POINTERS else values[kept] for name, values in columns.items()}
+        return replace(self, outcomes=outcomes, detections=Table(taken | {"sample": place[taken["sample"]]}))
 
 
 def _filled(values: list[Any]) -> Column:

@@ -15,7 +15,6 @@ from snellen.evals.measures import measure_of, split_classes
 from snellen.evals.results import Results, guard_of
 from snellen.evals.scores import score
 from snellen.runs.store import Run
-from snellen.scoring.tabulation import POINTERS
 from snellen.statistics.paired import Difference, difference, holm
 
 MUST_AGREE = {
@@ -158,24 +157,4 @@ def _ordered(tables: Tables, common: Column) -> Tables:
     """The rows of the `common` samples (sorted), sample by sample."""
     samples = tables.outcomes["sample"]
     kept = np.flatnonzero(np.isin(samples, common))
-    return select(tables, kept[np.argsort(samples[kept], kind="stable")])
-
-
-def select(tables: Tables, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Tables:
-    """The tables of the samples at `rows` of the outcomes, in that order."""
-    outcomes = tables.outcomes.take(rows)
-    if tables.detections is None:
-        return Tables(outcomes, None, tables.classes, tables.facts)
-    table = tables.detections
-    new = np.full(len(tables.outcomes), -1, dtype=np.int64)
-    new[rows] = np.arange(len(rows))
-    kept = np.flatnonzero(new[table["sample"]] >= 0)
-    kept = kept[np.argsort(new[table["sample"][kept]], kind="stable")]
-    moved = np.full(len(table) + 1, -1, dtype=np.int64)
-    moved[kept] = np.arange(len(kept))
-    columns = dict(table.take(kept).columns)
-    columns["sample"] = new[columns["sample"]]
-    for name in columns:
-        if name in POINTERS:
-            columns[name] = moved[columns[name]]
-    return Tables(outcomes, type(table)(columns), tables.classes, tables.facts)
+    return tables.take(kept[np.argsort(samples[kept], kind="stable")])

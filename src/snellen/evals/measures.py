@@ -13,7 +13,6 @@ from snellen.core.tables import Table, Tables
 from snellen.evals.box_measures import Joined, ap_measure, facts_of, grounded, group_measures
 from snellen.evals.results import Results, guard_of
 from snellen.scoring import choice
-from snellen.scoring.tabulation import where
 from snellen.statistics.intervals import bootstrap, point
 
 GROUPED = 12
@@ -27,7 +26,7 @@ def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
 
     options for boxes: max_dets (500), chair (class | overlap | match), failures (count | parsed-only | strict).
     """
-    if tables.detections is None:
+    if tables.kind == "answers":
         return choice.measure(tables)
     return Joined((ap_measure(tables, options), *grounded(tables, options)))
 
@@ -64,7 +63,7 @@ def results_of(
             return point(measure, len(part.outcomes))
         return bootstrap(measure, part.outcomes["cluster"], draws=draws, rng=np.random.default_rng(seed))
 
-    boxes = tables.detections is not None
+    boxes = tables.kind == "boxes"
     whole = measure_of(tables, options)
     metrics, per_class = split_classes(estimate(whole), tables.classes)
     groups: dict[str, dict[str, dict[str, Estimate]]] = {}
@@ -72,7 +71,7 @@ def results_of(
         column = tables.outcomes[name]
         found = {}
         for value in np.unique(column).tolist():
-            part = where(tables, column == value)
+            part = tables.take(np.flatnonzero(column == value))
             inner = Joined(grounded(part, options)) if boxes else choice.measure(part)
             found[str(value)] = split_classes(estimate(inner, part), part.classes)[0]
         groups[name.removeprefix("attr.")] = found

@@ -75,10 +75,10 @@ class Results:
 def truth_hash(tables: Tables) -> str:
     """SHA-256 of what is true in the tables, whatever the order of the samples: equal truth, equal hash."""
     outcomes = tables.outcomes
-    if tables.detections is None:
+    if tables.kind == "answers":
         rows = sorted(set(zip(outcomes["sample"].tolist(), outcomes["target"].tolist(), strict=True)))
         return fingerprint([list(row) for row in rows])
-    table = tables.detections.take(tables.detections["truth"])
+    table = tables.instances.take(tables.instances["truth"])
     names = np.array([*tables.classes, ""])[table["label"]]
     samples = outcomes["sample"][table["sample"]]
     corners = [np.round(table[side], 6).tolist() for side in ("x1", "y1", "x2", "y2")]

@@ -27,7 +27,7 @@ Row = dict[str, Any]
 def predictions_of(run: Run) -> dict[str, Detections]:
     """What a scored run's readings found on each picture. StoreError where it was not scored."""
     tables = run.tables()
-    if tables.detections is None:
+    if tables.kind != "boxes":
         raise SpecError(f"a submission is made of boxes, this run has none: {run.path}")
     _, predicted = boxes_of(tables)
     return dict(predicted.rows())

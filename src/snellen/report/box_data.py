@@ -26,8 +26,7 @@ class Instances:
     @cached_property
     def table(self) -> Table:
         """The detections table."""
-        assert self.tables.detections is not None
-        return self.tables.detections
+        return self.tables.instances
 
     @cached_property
     def truth(self) -> Bool:

@@ -11,7 +11,7 @@ import numpy as np
 from snellen.core.errors import GuardError
 from snellen.core.estimates import Estimate
 from snellen.core.specs import canonical
-from snellen.evals.comparison import Comparison, Scored, compare, select
+from snellen.evals.comparison import Comparison, Scored, compare
 from snellen.report.grids import Cell, Column, Grid, percent
 from snellen.report.inputs import View
 from snellen.statistics.paired import Difference, holm
@@ -200,7 +200,7 @@ def _gap(a: View, b: View, question: str) -> Estimate | None:
 
 def _only(view: View, question: str) -> Scored:
     rows = np.flatnonzero(view.outcomes["question"] == question)
-    return Scored(view.name, view.results, select(view.tables, rows))
+    return Scored(view.name, view.results, view.tables.take(rows))
 
 
 def _same_model(one: View, other: View) -> bool:

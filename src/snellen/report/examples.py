@@ -104,10 +104,9 @@ def _box(run: Boxes, row: int) -> list[Any]:
 
 def _extent(view: View, row: int, rows: np.ndarray[Any, np.dtype[np.int64]]) -> list[int]:
     """The size of a picture that is not at hand: as the tables know it, else what holds all boxes."""
-    outcomes, table = view.outcomes, view.tables.detections
+    outcomes, table = view.outcomes, view.tables.instances
     if "width" in outcomes and "height" in outcomes and outcomes["width"][row] > 0:
         return [int(outcomes["width"][row]), int(outcomes["height"][row])]
-    assert table is not None
     ends = [table[side][rows] for side in ("x2", "y2")]
     return [max(1, int(np.ceil(end.max(initial=1.0)))) for end in ends]
 

@@ -52,13 +52,15 @@ class View:
     @property
     def grounded(self) -> bool:
         """Whether it is about boxes, not about closed questions."""
-        return self.tables.detections is not None
+        return self.tables.kind == "boxes"
 
     @property
     def scored_detections(self) -> bool:
         """Whether all predicted boxes have scores (closed answers need none)."""
-        table = self.tables.detections
-        return table is None or bool(np.isfinite(table["score"][~table["truth"]]).all())
+        if self.tables.kind == "answers":
+            return True
+        table = self.tables.instances
+        return bool(np.isfinite(table["score"][~table["truth"]]).all())
 
     @property
     def scored(self) -> Scored:

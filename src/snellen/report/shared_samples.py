@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.errors import GuardError
-from snellen.evals.comparison import select
 from snellen.evals.measures import results_of
 from snellen.report.inputs import View
 
@@ -39,7 +38,7 @@ def _narrowed(view: View, samples: set[str]) -> View:
     told = {"on_common": [len(samples), len(set(every))]}
     if len(rows) == len(every):
         return replace(view, results=replace(view.results, facts={**view.results.facts, **told}))
-    tables = select(view.tables, rows)
+    tables = view.tables.take(rows)
     if not view.grounded:
         labels = set(tables.outcomes["target"].tolist())
         tables = replace(tables, classes=tuple(label for label in tables.classes if label in labels))

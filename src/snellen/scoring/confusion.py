@@ -6,7 +6,7 @@ import numpy as np
 
 from snellen.core.detections import Int
 from snellen.core.tables import Tables
-from snellen.scoring.grounding import Failures, counted, instances
+from snellen.scoring.grounding import Failures, counted
 
 
 def confusion(tables: Tables, *, failures: Failures | None = None) -> Int:
@@ -15,7 +15,7 @@ def confusion(tables: Tables, *, failures: Failures | None = None) -> Int:
     Pairs are those of the matching that ignores labels. A prediction with a label outside the taxonomy stands in the
     last column, as if nothing had been said.
     """
-    table, k = instances(tables), len(tables.classes)
+    table, k = tables.instances, len(tables.classes)
     there = counted(tables, failures)[2]
     label = np.where(table["label"] < 0, k, table["label"])
     partner = table["partner_any"]

@@ -13,7 +13,7 @@ from snellen.core.tables import Table, Tables
 from snellen.scoring.coco_matching import IGNORED, RIGHT, CocoMatches, coco_matches
 from snellen.scoring.curves import area_under
 from snellen.scoring.error_kinds import COSTLY, KIND, MENDED, classified, nearest
-from snellen.scoring.grounding import Failures, counted, instances
+from snellen.scoring.grounding import Failures, counted
 from snellen.scoring.overlaps import pairs_of
 from snellen.scoring.sums import Sums, over
 
@@ -48,7 +48,7 @@ def measure(tables: Tables, *, failures: Failures | None = None) -> ErrorKinds:
 
     Unread items are ghosts.
     """
-    table, n = instances(tables), len(tables.outcomes)
+    table, n = tables.instances, len(tables.outcomes)
     inside, stands, there = counted(tables, failures)
     kind, truth, sample = table["kind"], table["truth"], table["sample"]
     unread = np.where(stands, tables.outcomes["unread"], 0) * inside

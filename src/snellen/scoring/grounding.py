@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from snellen.core.detections import Bool
-from snellen.core.errors import ShapeError, unknown
+from snellen.core.errors import unknown
 from snellen.core.estimates import Float, Ratio
-from snellen.core.tables import Table, Tables
+from snellen.core.tables import Tables
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import tables_of, tabulate
 
@@ -72,18 +72,11 @@ def counted(tables: Tables, failures: Failures | None) -> tuple[Float, Bool, Boo
     failures = tables.facts.get("failures", "count") if failures is None else failures
     if failures not in FAILURES:
         raise unknown("failure mode", failures, FAILURES)
-    outcomes, table = tables.outcomes, instances(tables)
+    outcomes, table = tables.outcomes, tables.instances
     stands = np.asarray(outcomes["strict" if failures == "strict" else "read"], dtype=np.bool_)
     inside = stands.astype(np.float64) if failures == "parsed-only" else np.ones(len(outcomes))
     sample = table["sample"]
     return inside, stands, np.where(table["truth"], inside[sample] > 0, stands[sample])
-
-
-def instances(tables: Tables) -> Table:
-    """The detections table, which tables of boxes have: else ShapeError."""
-    if tables.detections is None:
-        raise ShapeError("these tables hold no instances: a measure of boxes needs a detections table")
-    return tables.detections
 
 
 def counts_of(tables: Tables, *, failures: Failures | None = None) -> list[Counts]:
@@ -93,7 +86,7 @@ def counts_of(tables: Tables, *, failures: Failures | None = None) -> list[Count
 
 def _columns(tables: Tables, failures: Failures | None) -> Float:
     """The fields of `Counts` of every picture: float64 (9, samples)."""
-    table, n = instances(tables), len(tables.outcomes)
+    table, n = tables.instances, len(tables.outcomes)
     inside, stands, there = counted(tables, failures)
     truth = table["truth"] & there & ~table["crowd"]
     said = ~table["truth"] & there & table["kept"]
@@ -171,7 +164,7 @@ def _ratios(columns: Float) -> dict[str, Ratio]:
 
 def _class_sums(tables: Tables, failures: Failures | None) -> Iterator[Sums]:
     """Truths, predictions and hits of each class."""
-    table, n = instances(tables), len(tables.outcomes)
+    table, n = tables.instances, len(tables.outcomes)
     there = counted(tables, failures)[2]
     counts = there & table["kept"] & ~table["crowd"] & ~table["excused"] & (table["label"] >= 0)
     rows = np.flatnonzero(counts)

@@ -12,7 +12,7 @@ from snellen.core.detections import Bool
 from snellen.core.errors import unknown
 from snellen.core.estimates import Float, Ratio
 from snellen.core.tables import Table, Tables
-from snellen.scoring.grounding import Failures, counted, instances
+from snellen.scoring.grounding import Failures, counted
 from snellen.scoring.sums import Sums, over
 
 Support: TypeAlias = Literal["class", "overlap", "match"]
@@ -42,7 +42,7 @@ def measure(tables: Tables, *, support: Support = "class", failures: Failures | 
     """
     if support not in SUPPORTS:
         raise unknown("support", support, SUPPORTS)
-    table, n = instances(tables), len(tables.outcomes)
+    table, n = tables.instances, len(tables.outcomes)
     inside, stands, there = counted(tables, failures)
     said = ~table["truth"] & there & table["kept"] & ~table["excused"]
     unread = np.where(stands, tables.outcomes["unread"], 0) * inside

@@ -21,8 +21,6 @@ from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
 from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of
 
-POINTERS = ("partner", "partner75", "partner_any", "about")
-"""Columns of the detections table that point to other rows of it."""
 _PLAIN: Mapping[str, Any] = {"status": "ok", "salvage": "intact", "reason": "", "unread": 0, "read": True}
 """What stands in the outcomes of an imported set where nothing else is said."""
 
@@ -216,27 +214,9 @@ def _count(sample: Int, mask: Bool, n: int) -> Int:
     return np.bincount(sample[mask], minlength=n)
 
 
-def where(tables: Tables, mask: Bool) -> Tables:
-    """The tables of the samples marked in `mask` alone: for strata, and for what two runs have in common."""
-    chosen = np.flatnonzero(mask)
-    if tables.detections is None:
-        return replace(tables, outcomes=tables.outcomes.take(chosen))
-    columns = dict(tables.detections.columns)
-    rows = np.flatnonzero(np.asarray(mask, dtype=np.bool_)[columns["sample"]])
-    new_row = np.full(len(tables.detections) + 1, -1, dtype=np.int64)
-    new_row[rows] = np.arange(len(rows))  # the last place is what -1 points to
-    new_sample = np.cumsum(mask) - 1
-    kept = {name: values[rows] for name, values in columns.items()}
-    kept |= {name: new_row[kept[name]] for name in POINTERS if name in kept}
-    kept["sample"] = new_sample[kept["sample"]]
-    return replace(tables, outcomes=tables.outcomes.take(chosen), detections=Table(kept))
-
-
 def boxes_of(tables: Tables) -> tuple[BoxTable, BoxTable]:
     """Truth and predictions in columns again, from the tables: what AP is computed on."""
-    table = tables.detections
-    if table is None:
-        raise ShapeError("these tables hold no instances")
+    table = tables.instances
     is_truth = table["truth"]
     images = tuple(tables.outcomes["sample"].tolist())
     boxes: Float = np.stack([table[name] for name in ("x1", "y1", "x2", "y2")], axis=1)

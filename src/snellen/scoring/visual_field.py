@@ -11,7 +11,7 @@ from snellen.core.detections import Bool, Float, Int
 from snellen.core.errors import unknown
 from snellen.core.estimates import Ratio
 from snellen.core.tables import Table, Tables
-from snellen.scoring.grounding import Failures, counted, instances
+from snellen.scoring.grounding import Failures, counted
 from snellen.scoring.sums import Sums, over
 
 SIZES = ((16, "side below 16 px"), (32, "16 to 32"), (64, "32 to 64"), (96, "64 to 96"), (192, "96 to 192"),
@@ -47,7 +47,7 @@ def measure(tables: Tables, by: str, *, failures: Failures | None = None) -> Fie
     """
     if by not in BY:
         raise unknown("part of the visual field", by, BY)
-    table, n = instances(tables), len(tables.outcomes)
+    table, n = tables.instances, len(tables.outcomes)
     names, bins = BY[by](tables, table)
     truth = table["truth"] & ~table["crowd"] & counted(tables, failures)[2] & (bins >= 0)
     stands = counted(tables, failures)[1][table["sample"]]

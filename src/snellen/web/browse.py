@@ -57,7 +57,7 @@ class Browser:
                 check_guard(self.runs[0].results, other.results, ignore=("samples",))
             except GuardError as error:
                 raise GuardError(f"{self.runs[0].run.path} and {other.run.path}: {error}") from None
-        self.boxes = self.runs[0].tables.detections is not None
+        self.boxes = self.runs[0].tables.kind == "boxes"
         self.ids: tuple[str, ...] = tuple(i for i in self.runs[0].rows if all(i in run.rows for run in self.runs))
 
     @cached_property
@@ -185,10 +185,10 @@ def _seen(run: Run) -> Seen:
     results = Results.from_json(run.results()) if run.scored() else score(run)
     tables = run.tables()
     outcomes = tables.outcomes
-    if tables.detections is None:
+    if tables.kind == "answers":
         right = np.asarray(outcomes["correct"], dtype=np.bool_)
     else:
-        table = tables.detections
+        table = tables.instances
         lonely = (table["partner"] < 0) & ~table["crowd"] & (table["truth"] | table["kept"])
         wrong = np.bincount(table["sample"][lonely], minlength=len(outcomes)) + outcomes["unread"]
         right = np.asarray(wrong == 0, dtype=np.bool_)
@@ -199,8 +199,7 @@ def _seen(run: Run) -> Seen:
 
 
 def _boxes(seen: Seen, name: str, *, truth: bool) -> list[dict[str, Any]]:
-    table = seen.tables.detections
-    assert table is not None
+    table = seen.tables.instances
     rows = np.flatnonzero((table["sample"] == seen.rows[name]) & (table["truth"] == truth))
     names = (*seen.tables.classes, "?")
     return [

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import shutil
-import subprocess
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,96 +17,6 @@ from snellen.report.pages import report
 from snellen.runs.store import Run
 
 pytestmark = [pytest.mark.tier2, pytest.mark.timeout(240)]
-
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0",
-)  # fmt: skip
-
-
-class Browser:
-    """Opens a page and evaluates expressions in it, through the DevTools protocol."""
-
-    def __init__(self, profile: Path) -> None:
-        name = shutil.which("chromium") or shutil.which("google-chrome")
-        if name is None:
-            pytest.skip("no chromium here")
-        self.process = subprocess.Popen(
-            [name, *FLAGS, f"--user-data-dir={profile}", "about:blank"], stderr=subprocess.PIPE, text=True
-        )
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            if "DevTools listening on" in line:
-                self.port = int(line.rpartition("127.0.0.1:")[2].partition("/")[0])
-                break
-        threading.Thread(target=lambda: list(self.process.stderr or ()), daemon=True).start()
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-        if self.process.stderr is not None:
-            self.process.stderr.close()
-
-    def look(self, page: Path, *expressions: str, width: int = 1400, dark: bool = False) -> tuple[list[Any], list[str]]:
-        """The values of the expressions (each may be a promise), and what went wrong or was asked of the network."""
-        return asyncio.run(self._look(page, expressions, width, dark))
-
-    async def _look(
-        self, page: Path, expressions: tuple[str, ...], width: int, dark: bool
-    ) -> tuple[list[Any], list[str]]:
-        import aiohttp
-
-        events: list[dict[str, Any]] = []
-        async with aiohttp.ClientSession() as session:
-            async with session.put(f"http://127.0.0.1:{self.port}/json/new?about:blank") as answer:
-                target = await answer.json()
-            async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
-                numbers = iter(range(1, 1000))
-
-                async def call(method: str, **params: Any) -> Any:
-                    number = next(numbers)
-                    await socket.send_json({"id": number, "method": method, "params": params})
-                    while (data := await socket.receive_json()).get("id") != number:
-                        events.append(data)
-                    assert "error" not in data, data
-                    return data["result"]
-
-                for domain in ("Page", "Runtime", "Log", "Network"):
-                    await call(f"{domain}.enable")
-                await call(
-                    "Emulation.setDeviceMetricsOverride",
-                    width=width, height=900, deviceScaleFactor=1, mobile=width < 600,
-                )  # fmt: skip
-                scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-                await call("Emulation.setEmulatedMedia", features=[scheme])
-                await call("Page.navigate", url=page.as_uri())
-                values = []
-                for expression in (LOADED, *expressions):
-                    found = await call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
-                    assert "exceptionDetails" not in found, found["exceptionDetails"]
-                    values.append(found["result"].get("value"))
-        return values[1:], [line for event in events for line in _trouble(event)]
-
-
-LOADED = "new Promise(done => { const look = () => document.readyState === 'complete' && window.snellenGallery ? done() : setTimeout(look, 50); look(); })"  # noqa: E501
-
-
-def _trouble(event: dict[str, Any]) -> list[str]:
-    kind, params = event.get("method", ""), event.get("params", {})
-    if kind == "Runtime.exceptionThrown":
-        return [json.dumps(params["exceptionDetails"])[:300]]
-    if kind == "Log.entryAdded" and params["entry"]["level"] == "error":
-        return [params["entry"]["text"]]
-    if kind == "Network.requestWillBeSent" and not params["request"]["url"].startswith(("file:", "data:", "about:")):
-        return [params["request"]["url"]]
-    return []
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    opened = Browser(tmp_path_factory.mktemp("profile"))
-    with contextlib.closing(opened):
-        yield opened
 
 
 def cards(expression: str) -> str:
@@ -156,9 +61,9 @@ def many(make_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory)
     return make_run("many", says, sample=None, task="detect", data=str(folder.parent), split="test")
 
 
-def test_a_gallery_of_boxes_is_paged_filtered_and_enlarged(browser: Browser, many: Run, tmp_path: Path) -> None:
+def test_a_gallery_of_boxes_is_paged_filtered_and_enlarged(chromium: Any, many: Run, tmp_path: Path) -> None:
     page = report([many], tmp_path)
-    values, trouble = browser.look(
+    values, trouble = chromium.look(
         page,
         cards("document.querySelectorAll('.card').length"),
         "[...document.querySelectorAll('.pager span')].map(node => node.textContent)[0]",
@@ -182,10 +87,10 @@ def test_a_gallery_of_boxes_is_paged_filtered_and_enlarged(browser: Browser, man
 
 
 def test_a_gallery_that_loads_late_does_not_push_away_the_section_asked_for(
-    browser: Browser, many: Run, tmp_path: Path
+    chromium: Any, many: Run, tmp_path: Path
 ) -> None:
     page = report([many], tmp_path)
-    values, trouble = browser.look(
+    values, trouble = chromium.look(
         page,
         "document.querySelector('.card') === null",
         "document.querySelector('nav a[href=\"#failures\"]').click()",
@@ -199,9 +104,9 @@ def test_a_gallery_that_loads_late_does_not_push_away_the_section_asked_for(
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_answers_fit_a_phone_in_light_and_dark(browser: Browser, hostile: Run, tmp_path: Path, dark: bool) -> None:
+def test_answers_fit_a_phone_in_light_and_dark(chromium: Any, hostile: Run, tmp_path: Path, dark: bool) -> None:
     page = report([hostile], tmp_path, pictures=8)
-    values, trouble = browser.look(
+    values, trouble = chromium.look(
         page,
         cards("document.querySelectorAll('.card').length"),
         "document.documentElement.scrollWidth",
@@ -220,11 +125,11 @@ def test_answers_fit_a_phone_in_light_and_dark(browser: Browser, hostile: Run, t
     assert lazy
 
 
-def test_a_single_file_needs_nothing_beside_it(browser: Browser, many: Run, tmp_path: Path) -> None:
+def test_a_single_file_needs_nothing_beside_it(chromium: Any, many: Run, tmp_path: Path) -> None:
     page = report([many], tmp_path / "made", single_file=True)
     moved = tmp_path / "alone.html"
     moved.write_text(page.read_text())
-    values, trouble = browser.look(
+    values, trouble = chromium.look(
         moved,
         cards("document.querySelectorAll('.card').length"),
         "document.querySelector('.card img').src.startsWith('data:')",

@@ -19,8 +19,9 @@ from snellen.evals.tasks import open_task
 from snellen.models.table import build
 from snellen.runs.loop import run
 from snellen.runs.store import Run
+from snellen.web import browse
 from snellen.web.browse import Browser
-from snellen.web.viewer import serve
+from snellen.web.viewer import LateReport, serve
 
 EXAM = {"task": "civet/single-object", "side": 336}
 
@@ -43,7 +44,9 @@ def server(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Iterato
     (report / "index.html").write_text("the report")
     (report.parent / "secret.txt").write_text("secret")
     browser = Browser(runs)
-    made = serve(browser, report=report)
+    late = LateReport(lambda: report)
+    late.folder()
+    made = serve(browser, report=late)
     thread = threading.Thread(target=made.serve_forever, daemon=True)
     thread.start()
     host, port = made.server_address[:2]
@@ -120,6 +123,53 @@ def test_nothing_outside_the_roots_is_served(server: tuple[str, int, Browser], p
 
 def test_the_report_is_served(server: tuple[str, int, Browser]) -> None:
     assert _get(server, "/report/index.html")[1] == b"the report"
+
+
+def test_a_report_is_made_when_it_is_looked_at_and_once(tmp_path: Path) -> None:
+    going, asked = threading.Event(), []
+
+    def make() -> Path:
+        asked.append(1)
+        going.wait(30)
+        return tmp_path
+
+    late = LateReport(make)
+    assert asked == []
+    assert (late.folder(), late.folder()) == (None, None)
+    going.set()
+    while late.folder() is None:
+        pass
+    assert late.folder() == tmp_path.resolve()
+    assert asked == [1]
+
+
+def test_a_report_that_cannot_be_made_says_why(runs: list[Run]) -> None:
+    def make() -> Path:
+        raise SpecError("no ink")
+
+    late = LateReport(make)
+    made = serve(Browser(runs), report=late)
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    host, port = made.server_address[:2]
+    place = (str(host), int(port), Browser(runs))
+    found = _get(place, "/report/index.html")
+    for _ in range(200):
+        if found[0] != 200:
+            break
+        assert b"is being made" in found[1]
+        found = _get(place, "/report/index.html")
+    made.shutdown()
+    made.server_close()
+    assert found[:2] == (400, b"no ink")
+
+
+def test_a_page_is_found_by_one_of_its_samples(server: tuple[str, int, Browser], monkeypatch: Any) -> None:
+    monkeypatch.setattr(browse, "PAGE", 7)
+    ids = server[2].ids
+    found = _json(server, "/api/samples", around=ids[20])
+    assert (found["page"], [row["id"] for row in found["rows"]]) == (2, list(ids[14:21]))
+    assert _json(server, "/api/samples", around="no such sample", page="1")["page"] == 1
 
 
 def test_a_foreign_host_name_is_refused(server: tuple[str, int, Browser]) -> None:

@@ -18,7 +18,9 @@ def view(
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 0,
-    page: Annotated[bool, typer.Option("--report/--no-report", help="Make the report and serve it as well.")] = True,
+    page: Annotated[
+        bool, typer.Option("--report/--no-report", help="Serve the report as well; it is made when looked at.")
+    ] = True,
 ) -> None:
     """Serves a page on this machine alone: search, filters, pictures beside replies and boxes, keys j k / b.
 
@@ -33,13 +35,13 @@ def view(
     from snellen.report.pages import report
     from snellen.runs.store import Run
     from snellen.web.browse import Browser
-    from snellen.web.viewer import serve
+    from snellen.web.viewer import LateReport, serve
 
     opened = [Run.open(run) for run in runs]
     browser = Browser(opened)
-    with tempfile.TemporaryDirectory(prefix="snellen-view-") as folder:
-        made = report(opened, Path(folder) / "report").parent if page else None
-        server = serve(browser, host=host, port=port, report=made)
+    with tempfile.TemporaryDirectory(prefix="snellen-view-", ignore_cleanup_errors=True) as folder:
+        late = LateReport(lambda: report(opened, Path(folder) / "report").parent)
+        server = serve(browser, host=host, port=port, report=late if page else None)
         address, bound = server.server_address[:2]
         typer.echo(f"http://{address!s}:{bound}/    Ctrl-C ends it")
         try:

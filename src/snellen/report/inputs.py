@@ -107,7 +107,7 @@ def views_of(runs: Sequence[Run], names: Sequence[str] | None = None) -> list[Vi
     """
     return [
         View(name, f"run-{i}", run, Results.from_json(run.results()), run.tables())
-        for i, (run, name) in enumerate(zip(runs, names or _names(runs), strict=True), 1)
+        for i, (run, name) in enumerate(zip(runs, names or names_of(runs), strict=True), 1)
     ]
 
 
@@ -143,7 +143,7 @@ def _agree(one: View, other: View) -> bool:
     return all(one.asked_of[question] == other.asked_of[question] for question in shared)
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def names_of(runs: Sequence[Run]) -> list[str]:
     """Names that differ: the model; else with the options in which runs of it differ; else the run's folder."""
     models = [run.manifest.model_name.removeprefix("import/") for run in runs]
     names = list(models)

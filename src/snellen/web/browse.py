@@ -17,6 +17,7 @@ from snellen.evals.comparison import check_guard
 from snellen.evals.results import Results
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
+from snellen.report.inputs import names_of
 from snellen.runs.store import Answers, Run
 
 MOST = 4
@@ -51,7 +52,7 @@ class Browser:
     def __init__(self, runs: Sequence[Run]) -> None:
         if not 1 <= len(runs) <= MOST:
             raise SpecError(f"one to {MOST} runs can be looked at together, got {len(runs)}")
-        self.runs = tuple(_seen(run) for run in runs)
+        self.runs = tuple(_seen(run, name) for run, name in zip(runs, names_of(runs), strict=True))
         for other in self.runs[1:]:
             try:
                 check_guard(self.runs[0].results, other.results, ignore=("samples",))
@@ -86,15 +87,20 @@ class Browser:
                     found[key.sample].append(answer.text)
         return {name: "\n".join(cells).casefold() for name, cells in found.items()}
 
-    def listed(self, *, query: str = "", show: str = "all", attribute: str = "", page: int = 0) -> dict[str, Any]:
-        """The samples that fit, a page of them. attribute: `name=value`. show: one of SHOWS, or `wrong 1` for a run."""
+    def listed(
+        self, *, query: str = "", show: str = "all", attribute: str = "", page: int = 0, around: str = ""
+    ) -> dict[str, Any]:
+        """The samples that fit, a page of them. attribute: `name=value`. show: one of SHOWS, or `wrong 1` for a run.
+        around: the id whose page is wanted instead of `page`, where it fits.
+        """
         words = query.casefold().split()
         chosen = [name for name in self.ids if self._fits(name, show, attribute)]
         if words:
             chosen = [name for name in chosen if all(word in self.texts[name] for word in words)]
-        start = max(0, page) * PAGE
+        page = chosen.index(around) // PAGE if around in chosen else max(0, page)
         rows = [
-            {"id": name, "right": [bool(s.right[s.rows[name]]) for s in self.runs]} for name in chosen[start:][:PAGE]
+            {"id": name, "right": [bool(s.right[s.rows[name]]) for s in self.runs]}
+            for name in chosen[page * PAGE :][:PAGE]
         ]
         return {"total": len(chosen), "page": page, "size": PAGE, "rows": rows}
 
@@ -176,12 +182,13 @@ class Browser:
             "reason": str(outcomes["reason"][row]),
             "answer": str(outcomes["answer"][row]) if "answer" in outcomes else None,
             "boxes": _boxes(seen, name, truth=False) if self.boxes else [],
+            "missed": _missed(seen, name) if self.boxes else [],
             "replies": [reply.text for reply in replies if reply.text],
             "seconds": [reply.seconds for reply in replies if reply.seconds is not None],
         }
 
 
-def _seen(run: Run) -> Seen:
+def _seen(run: Run, name: str) -> Seen:
     results = Results.from_json(run.results()) if run.scored() else score(run)
     tables = run.tables()
     outcomes = tables.outcomes
@@ -193,9 +200,17 @@ def _seen(run: Run) -> Seen:
         wrong = np.bincount(table["sample"][lonely], minlength=len(outcomes)) + outcomes["unread"]
         right = np.asarray(wrong == 0, dtype=np.bool_)
     rows: dict[str, int] = {}
-    for i, name in enumerate(outcomes["sample"].tolist()):
-        rows.setdefault(name, i)
-    return Seen(run.manifest.model_name, run, tables, results, right, rows, run.answers())
+    for i, sample in enumerate(outcomes["sample"].tolist()):
+        rows.setdefault(sample, i)
+    return Seen(name, run, tables, results, right, rows, run.answers())
+
+
+def _missed(seen: Seen, name: str) -> list[int]:
+    """Which of a sample's truths (their places in the list) a run has no match for; crowds cannot be missed."""
+    table = seen.tables.detections
+    assert table is not None
+    rows = np.flatnonzero((table["sample"] == seen.rows[name]) & table["truth"])
+    return np.flatnonzero((table["partner"][rows] < 0) & ~table["crowd"][rows]).tolist()
 
 
 def _boxes(seen: Seen, name: str, *, truth: bool) -> list[dict[str, Any]]:

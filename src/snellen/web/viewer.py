@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import mimetypes
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -26,11 +28,37 @@ POLICY = "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 REPORT_POLICY = "default-src 'self' data: 'unsafe-inline'; connect-src 'none'"
 
+WAITING = b"""<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2">
+<title>Snellen: report</title><body><p>The report is being made. It is shown as soon as it is there.</p></body>"""
+
+
+class LateReport:
+    """A report that is made, in the background, when it is first looked at: of large runs that takes a minute."""
+
+    def __init__(self, make: Callable[[], Path]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._made: Future[Path] | None = None
+
+    def folder(self) -> Path | None:
+        """Where the report lies; None while it is being made. What its making raised, it raises."""
+        with self._lock:
+            if self._made is None:
+                self._made = Future()
+                Thread(target=self._work, args=(self._made,), daemon=True).start()
+        return self._made.result().resolve() if self._made.done() else None
+
+    def _work(self, made: Future[Path]) -> None:
+        try:
+            made.set_result(self._make())
+        except BaseException as error:
+            made.set_exception(error)
+
 
 def serve(
-    browser: Browser, *, host: str = "127.0.0.1", port: int = 0, report: Path | None = None
+    browser: Browser, *, host: str = "127.0.0.1", port: int = 0, report: LateReport | None = None
 ) -> ThreadingHTTPServer:
-    """A server that is bound and not yet running (`serve_forever`); port 0 takes a free one. report: its folder."""
+    """A server that is bound and not yet running (`serve_forever`); port 0 takes a free one."""
     return ThreadingHTTPServer((host, port), partial(Handler, browser, report))
 
 
@@ -41,9 +69,9 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "snellen"
     sys_version = ""
 
-    def __init__(self, browser: Browser, report: Path | None, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, browser: Browser, report: LateReport | None, *args: Any, **kwargs: Any) -> None:
         self.browser = browser
-        self.report = None if report is None else report.resolve()
+        self.report = report
         super().__init__(*args, **kwargs)
 
     def do_GET(self) -> None:
@@ -102,6 +130,7 @@ class Handler(BaseHTTPRequestHandler):
                 show=query.get("show", "all"),
                 attribute=query.get("where", ""),
                 page=int(page) if page.isdecimal() else 0,
+                around=query.get("around", ""),
             )
         )
 
@@ -120,8 +149,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def _file(self, name: str) -> None:
         assert self.report is not None
-        path = (self.report / name).resolve()
-        if not path.is_relative_to(self.report) or not path.is_file():
+        folder = self.report.folder()
+        if folder is None:
+            self._send(HTTPStatus.OK, WAITING, "text/html; charset=utf-8")
+            return
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder) or not path.is_file():
             self._send(HTTPStatus.NOT_FOUND, b"there is no such file", "text/plain")
             return
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"

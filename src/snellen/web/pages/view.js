@@ -2,7 +2,7 @@
 // Everything from a run is set as text, never as HTML. The address after # says what is shown: it can be sent on.
 const by = (id) => document.getElementById(id);
 const state = { q: "", show: "all", where: "", page: 0, id: "" };
-let about = null, rows = [], total = 0;
+let about = null, rows = [], total = 0, size = 0;
 
 function make(name, properties = {}, ...inside) {
   const node = document.createElement(name);
@@ -24,15 +24,18 @@ function toAddress() {
   const kept = Object.entries(state).filter(([key, value]) => value && !(key === "show" && value === "all"));
   history.replaceState(null, "", "#" + new URLSearchParams(kept));
 }
-async function list() {
-  toAddress();
+let asked = 0;
+async function list({ last: fromEnd = false, around = "" } = {}) {
+  const number = ++asked;
   let found;
-  try { found = await get("/api/samples", { q: state.q, show: state.show, where: state.where, page: state.page }); }
+  try { found = await get("/api/samples", { q: state.q, show: state.show, where: state.where, page: state.page, around }); }
   catch (error) { by("count").textContent = error.message; return; }
-  rows = found.rows; total = found.total;
+  if (number !== asked) return;
+  rows = found.rows; total = found.total; state.page = found.page; size = found.size;
   const last = Math.min(total, (found.page + 1) * found.size);
   by("count").textContent = total ? `${(found.page * found.size + 1).toLocaleString()} to ${last.toLocaleString()} of ${total.toLocaleString()}` : "nothing fits";
   by("back").disabled = found.page === 0; by("next").disabled = last >= total;
+  by("pages").hidden = total <= found.size;
   by("list").replaceChildren(...rows.map((row) => {
     const dots = make("span", { class: "dots", title: row.right.map((r) => (r ? "right" : "wrong")).join(", ") },
       ...row.right.map((r) => make("span", { class: r ? "right" : "wrong" }, r ? "●" : "○")));
@@ -40,8 +43,9 @@ async function list() {
     item.onclick = () => choose(row.id);
     return item;
   }));
-  mark();
-  if (rows.length && !state.id) choose(rows[0].id); else if (state.id) show(state.id);
+  if (rows.length && !state.id) state.id = rows.at(fromEnd ? -1 : 0).id;
+  toAddress(); mark();
+  if (state.id) show(state.id); else by("sample").replaceChildren(make("p", { class: "soft" }, "No sample fits the search and the filters."));
 }
 function mark() {
   [...by("list").children].forEach((item, i) => {
@@ -56,8 +60,11 @@ async function show(id) {
   catch (error) { by("sample").replaceChildren(make("p", { class: "wrong" }, error.message)); return; }
   if (id !== state.id) return;
   const known = Object.entries(found.attributes).flatMap(([k, v]) => [make("dt", {}, k), make("dd", {}, String(v))]);
+  const questions = found.prompts.map((text) => make("details", { open: !about.boxes }, make("summary", {}, "What was asked"), make("pre", {}, text)));
   by("sample").replaceChildren(...[
     make("h2", {}, id),
+    about.boxes ? legend() : null,
+    ...(about.boxes ? [] : questions),
     about.boxes ? null : make("p", {}, "Right answer: ", make("strong", {}, found.truth)),
     about.boxes || !found.size ? null : frame(found, []),
     make("div", { class: "runs" }, ...found.runs.map((run) => make("section", { class: "run" },
@@ -65,9 +72,19 @@ async function show(id) {
       about.boxes ? frame(found, run.boxes) : null,
       make("p", { class: run.right ? "right" : "wrong" }, (run.right ? "right" : "wrong") + (run.answer === null ? "" : `: ${run.answer}`) + (run.status === "ok" ? "" : ` (${run.status})`)),
       run.reason ? make("p", { class: "soft" }, run.reason) : null,
+      about.boxes ? said(found, run) : null,
       ...run.replies.map((text) => make("pre", {}, text))))),
-    ...found.prompts.map((text) => make("details", {}, make("summary", {}, "What was asked"), make("pre", {}, text))),
+    ...(about.boxes ? questions : []),
     known.length ? make("dl", {}, ...known) : null].filter((node) => node !== null));
+}
+function legend() {
+  const key = (kind, text) => make("span", {}, make("i", { class: kind }), text);
+  return make("p", { class: "soft legend" }, key("truth", "truth"), key("hit", "predicted, matched"), key("miss", "predicted, not matched"));
+}
+function named(item) { return item.label + (item.score === null ? "" : ` ${item.score.toFixed(2)}`); }
+function said(found, run) {
+  const rows = [["matched", run.boxes.filter((box) => box.matched)], ["not matched", run.boxes.filter((box) => !box.matched)], ["missed", run.missed.map((i) => found.truth[i])]];
+  return make("dl", {}, ...rows.filter(([, boxes]) => boxes.length).flatMap(([name, boxes]) => [make("dt", {}, name), make("dd", {}, boxes.map(named).join(", "))]));
 }
 function frame(found, boxes) {
   const picture = make("img", { src: "/api/picture?" + new URLSearchParams({ id: found.id }), alt: `the picture of ${found.id}`, loading: "lazy" });
@@ -77,23 +94,27 @@ function frame(found, boxes) {
   const draw = (item, kind) => {
     const [x1, y1, x2, y2] = item.box, rect = document.createElementNS(ns, "rect"), title = document.createElementNS(ns, "title");
     for (const [key, value] of Object.entries({ x: x1, y: y1, width: Math.max(0, x2 - x1), height: Math.max(0, y2 - y1), class: kind })) rect.setAttribute(key, value);
-    title.textContent = `${item.label}${item.score === null ? "" : " " + item.score.toFixed(2)} (${kind === "truth" ? "truth" : kind === "hit" ? "matched" : "not matched"})`;
+    title.textContent = `${named(item)} (${kind === "truth" ? "truth" : kind === "hit" ? "matched" : "not matched"})`;
     rect.append(title); svg.append(rect);
   };
   if (about.boxes) { found.truth.forEach((item) => draw(item, "truth")); boxes.forEach((item) => draw(item, item.matched ? "hit" : "miss")); }
   const node = make("div", { class: "frame" }, picture, svg);
   if (!about.boxes) node.style.maxWidth = "24rem";
+  else { node.title = "Click: larger, and back"; node.onclick = () => node.parentNode.classList.toggle("large"); }
   return node;
 }
 async function step(by_) {
   const i = rows.findIndex((row) => row.id === state.id) + by_;
   if (i >= 0 && i < rows.length) choose(rows[i].id);
+  else if (i < 0 && state.page > 0) turn(-1, { last: true });
+  else if (i >= rows.length && (state.page + 1) * size < total) turn(1);
 }
+function turn(by_, options) { state.page += by_; state.id = ""; list(options); }
 let waiting = 0;
 by("q").oninput = () => { clearTimeout(waiting); waiting = setTimeout(() => { state.q = by("q").value; state.page = 0; state.id = ""; list(); }, 150); };
 for (const name of ["show", "where"]) by(name).onchange = () => { state[name] = by(name).value; state.page = 0; state.id = ""; list(); };
-by("back").onclick = () => { state.page -= 1; state.id = ""; list(); };
-by("next").onclick = () => { state.page += 1; state.id = ""; list(); };
+by("back").onclick = () => turn(-1);
+by("next").onclick = () => turn(1);
 by("filters").onsubmit = (event) => event.preventDefault();
 document.onkeydown = (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -103,7 +124,12 @@ document.onkeydown = (event) => {
   else if (event.key === "k" || event.key === "ArrowUp") { step(-1); event.preventDefault(); }
   else if (event.key === "b") document.body.classList.toggle("bare");
 };
-window.onhashchange = () => { fromAddress(); list(); };
+function arrive() {
+  fromAddress();
+  by("q").value = state.q; by("show").value = state.show; by("where").value = state.where;
+  list({ around: state.id });
+}
+window.onhashchange = arrive;
 (async () => {
   about = await get("/api/about");
   by("title").textContent = `${about.samples.toLocaleString()} samples: ${about.runs.map((run) => run.name).join(", ")}`;
@@ -111,7 +137,5 @@ window.onhashchange = () => { fromAddress(); list(); };
   const shows = ["all", "all right", "all wrong", "disagree", "unreadable", ...about.runs.map((_, i) => `wrong ${i + 1}`)];
   by("show").append(...shows.map((name) => make("option", { value: name }, name.startsWith("wrong ") ? `wrong: ${about.runs[Number(name.slice(6)) - 1].name}` : name)));
   for (const [name, values] of Object.entries(about.attributes)) by("where").append(...values.map((value) => make("option", { value: `${name}=${value}` }, `${name}: ${value}`)));
-  fromAddress();
-  by("q").value = state.q; by("show").value = state.show; by("where").value = state.where;
-  list();
+  arrive();
 })();

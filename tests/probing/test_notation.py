@@ -8,6 +8,7 @@ import pytest
 from snellen.core.boxes import BoxNotation
 from snellen.core.detections import Detections
 from snellen.core.pictures import Size
+from snellen.probing.contradiction import judged, preset
 from snellen.probing.notation import Spoken, candidates, describe, find_notation, same
 
 SIZES = [Size(640, 640), Size(960, 480), Size(480, 960), Size(800, 600), Size(600, 800), Size(1280, 720)]
@@ -79,3 +80,28 @@ def test_wrong_in_under_one_percent_and_named_in_at_least_ninety(noise: float) -
     wrong = sum(not same(best, notation) for notation, best in named)
     assert wrong / len(findings) < 0.01
     assert (len(named) - wrong) / len(findings) >= 0.9
+
+
+def _square(notation: BoxNotation, rng: np.random.Generator, *, scenes: int = 24) -> list[Spoken]:
+    """The same speaker where every picture is a square, and the model's input is the picture."""
+    size = Size(640, 640)
+    said = []
+    for _ in range(scenes):
+        truth = np.array([_box(rng, size) for _ in range(3)])
+        numbers = notation.encode(truth + rng.normal(0, 6, truth.shape), size=size, input_size=size)
+        said.append(Spoken(np.round(numbers), ("a", "b", "c"), Detections(truth, ("a", "b", "c")), size, size))
+    return said
+
+
+@pytest.mark.parametrize("spoken", [BoxNotation("xyxy", 1000), BoxNotation("xyxy", None, "input")], ids=describe)
+def test_notations_that_mean_the_same_boxes_on_these_pictures_do_not_rival(spoken: BoxNotation) -> None:
+    finding = find_notation(_square(spoken, np.random.default_rng(2)))
+    assert finding.verdict == "named", finding.reason
+    assert (finding.margin or 0) > 0.1
+    same_here = BoxNotation("xyxy", 1000, "square") if spoken.scale else BoxNotation("xyxy", None, "picture")
+    assert not finding.contradicts(spoken)
+    assert not finding.contradicts(same_here)
+    assert finding.contradicts(BoxNotation("yxyx", 1000))
+    verdict = judged(finding, model="m", prompt="p", declared="wade")
+    assert verdict.contradicted
+    assert preset(verdict.best) is not None

@@ -27,7 +27,13 @@ def probe(
     on: Annotated[
         Path | None, typer.Option(help="Labelled pictures to ask about instead of coloured shapes.", show_default=False)
     ] = None,
-    split: Annotated[str | None, typer.Option(help="The part of --on (never the one that is tested).")] = "train",
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="The part of --on (never the one that is tested).",
+            show_default="train; the whole, where it has no parts",
+        ),
+    ] = None,
     scenes: Annotated[int, typer.Option(help="How many scenes.", min=4)] = 36,
     questions: Annotated[
         bool,
@@ -63,8 +69,10 @@ def probe(
         return
     asked, classes = probe_scenes(scenes), CLASSES
     if on is not None:
-        from snellen.datasets.load import load_data
+        from snellen.datasets.load import load_data, parts_of
 
+        parted = any(part.name for part in parts_of(on, split="all"))
+        split = split or ("train" if parted else "all")
         data = load_data(on, split=split)
         asked = tuple(sample for sample in data.samples() if len(sample.truth))[:scenes]
         if not asked:

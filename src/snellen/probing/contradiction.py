@@ -49,6 +49,7 @@ class Verdict:
 
 def judged(finding: Finding, *, model: str, prompt: str, declared: str) -> Verdict:
     """The finding as a verdict on the declared notation."""
+    finding = _usual(finding)
     best = finding.best
     contradicted = finding.contradicts(named(declared).box)
     found = {describe(n): value for n, value in list(finding.agreement.items())[:8]}
@@ -68,6 +69,14 @@ def judged(finding: Finding, *, model: str, prompt: str, declared: str) -> Verdi
     )
 
 
+def _usual(finding: Finding) -> Finding:
+    """The finding, told in the usual one of the notations that the replies leave open."""
+    if finding.verdict != "named":
+        return finding
+    usual = (named(name).box for name in PRESETS)
+    return replace(finding, best=next((box for box in usual if box in finding.possible), finding.best))
+
+
 PRESETS = ("thousand", "wade", "unit", "pixels", "gpt", "coco", "yolo", "all-seeing", "paligemma")
 """Named notations under which a finding may be read, plain JSON first."""
 
@@ -82,10 +91,11 @@ def _reason(finding: Finding, *, model: str, declared: str, contradicted: bool) 
     if finding.verdict == "cannot tell" or best is None:
         return f"the probe cannot tell which notation {model} speaks: {finding.reason}"
     margin = "" if finding.margin is None else f", {finding.margin:.2f} ahead of the next"
-    found = f"{describe(best)} (mean IoU {finding.agreement[best]:.2f}{margin})"
+    found = f"(mean IoU {finding.agreement[best]:.2f}{margin})"
+    meant = describe(named(declared).box)
     if contradicted:
-        return f"{model} declares {declared} ({describe(named(declared).box)}) but speaks {found}"
-    return f"{model} speaks {found}, as {declared} declares"
+        return f"{model} declares {declared} ({meant}) but speaks {describe(best)} {found}"
+    return f"{model} speaks {meant}, as {declared} declares {found}"
 
 
 def probe(

@@ -4,13 +4,15 @@ The numbers of every reply are decoded under every candidate (order x scale x fr
 of controlled scenes. A box's agreement is its largest IoU with a truth of its label (any truth, where labels are no
 help); a scene's is the mean over its boxes, so that extra boxes lower every candidate alike. A rival is *rejected* when
 it is worse than the best in the paired scenes by more than chance allows; the best is *named* when nothing is left but
-scales so close to its own that the model's noise hides them (999 and 1000; 1024 for a model of poor aim): `possible`.
+scales so close to its own that the model's noise hides them (999 and 1000; 1024 for a model of poor aim), or what means
+the very same boxes on these pictures (of the padded square where all are square, of an input that is the picture):
+`possible`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -49,7 +51,10 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Finding:
-    """The candidates by mean agreement, best first, with the p value of each being as good as the best."""
+    """The candidates by mean agreement, best first, with the p value of each being as good as the best.
+
+    plain: each candidate -> the plainest one that means the same boxes on the pictures that were shown.
+    """
 
     verdict: Verdict
     best: BoxNotation | None
@@ -58,6 +63,7 @@ class Finding:
     p: Mapping[BoxNotation, float]
     scenes: int
     boxes: int
+    plain: Mapping[BoxNotation, BoxNotation] = field(default_factory=dict)
 
     @property
     def possible(self) -> tuple[BoxNotation, ...]:
@@ -69,14 +75,18 @@ class Finding:
         """Mean agreement of the best minus that of the best one that is not its equal."""
         if self.best is None:
             return None
-        rest = [value for notation, value in self.agreement.items() if not same(notation, self.best)]
+        rest = [value for notation, value in self.agreement.items() if not self.alike(notation, self.best)]
         return self.agreement[self.best] - max(rest) if rest else None
 
     def contradicts(self, declared: BoxNotation) -> bool:
         """Whether the replies speak against `declared`: another is named and this one is rejected."""
-        return self.verdict == "named" and self.best is not None and not same(declared, self.best) and (
+        return self.verdict == "named" and self.best is not None and not self.alike(declared, self.best) and (
             self.p.get(declared, 0.0) < REJECT
         )  # fmt: skip
+
+    def alike(self, a: BoxNotation, b: BoxNotation) -> bool:
+        """Whether two notations mean nearly the same boxes on the pictures that were shown."""
+        return same(self.plain.get(a, a), self.plain.get(b, b))
 
 
 def candidates(*, input_known: bool) -> tuple[BoxNotation, ...]:
@@ -107,21 +117,31 @@ def find_notation(scenes: Sequence[Spoken], *, tried: Sequence[BoxNotation] | No
     if len(said) < 4:
         return Finding("cannot tell", None, f"{len(said)} of {len(scenes)} replies hold boxes: 4 are needed", {}, {},
                        len(said), boxes)  # fmt: skip
+    plain = _plainest(said, names)
     table = np.array([[agreement(scene, notation) for notation in names] for scene in said])
     means = table.mean(axis=0)
     order = np.argsort(-means, kind="stable")
     best = int(order[0])
     p = {names[i]: 1.0 if i == best else worse(table[:, best] - table[:, i]) for i in order}
     agreements = {names[i]: float(means[i]) for i in order}
-    finding = Finding("named", names[best], "", agreements, p, len(said), boxes)
+    finding = Finding("named", names[best], "", agreements, p, len(said), boxes, plain)
     if means[best] < FLOOR:
         reason = f"no notation explains the boxes (best mean agreement {means[best]:.2f}, needed {FLOOR})"
-        return Finding("cannot tell", None, reason, agreements, p, len(said), boxes)
-    left = [notation for notation in finding.possible if not same(notation, names[best])]
+        return replace(finding, verdict="cannot tell", best=None, reason=reason)
+    left = [notation for notation in finding.possible if not finding.alike(notation, names[best])]
     if left:
         reason = f"{describe(names[best])} is best, but {describe(left[0])} is not rejected (p = {p[left[0]]:.2g})"
-        return Finding("cannot tell", names[best], reason, agreements, p, len(said), boxes)
+        return replace(finding, verdict="cannot tell", reason=reason)
     return finding
+
+
+def _plainest(said: Sequence[Spoken], names: Sequence[BoxNotation]) -> dict[BoxNotation, BoxNotation]:
+    """Each notation -> the first of `names` under which all numbers are the same boxes."""
+    boxes = {
+        name: np.concatenate([name.decode(s.numbers, size=s.size, input_size=s.input_size) for s in said])
+        for name in names
+    }
+    return {name: next(other for other in names if np.allclose(boxes[name], boxes[other])) for name in names}
 
 
 def agreement(scene: Spoken, notation: BoxNotation) -> float:

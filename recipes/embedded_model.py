@@ -50,6 +50,9 @@ MEAN, SPREAD = 0.0, 0.5
 TOKEN_PX = PATCH * MERGE
 """Side of the square of pixels behind one picture token."""
 
+TOKENS = 100
+"""The most tokens of a picture, as `snellen.models.embedded` sends it."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -65,7 +68,7 @@ class Shape:
     vision_depth: int = 4
     vision_heads: int = 4
     vision_mlp: int = 256
-    grid: int = 16
+    grid: int = 20
     spread: float = 0.04
     vocabulary: int = 640
 

@@ -201,7 +201,7 @@ class Cells:
 
 
 def related(rng: random.Random, size: tuple[int, int]) -> Scene:
-    """Two objects of different shapes; the eight relations about as frequent; regular or half as large."""
+    """Two objects of different shapes; the eight relations about as frequent; as large, or one about half as large."""
     cells = Cells(rng, (5, 6, 7, 8, 10, 11, 12))
     dx, dy = rng.choice(tuple(RELATIONS))
     while True:
@@ -214,9 +214,8 @@ def related(rng: random.Random, size: tuple[int, int]) -> Scene:
             break
     shapes = rng.sample(SHAPES, 2)
     full = cells.pitch * rng.uniform(0.7, 0.98)
-    sides = [full * rng.choice((1.0, 0.5)) for _ in range(2)]
-    if rng.random() < 0.5:
-        sides = [full * rng.choice((1.0, 0.5))] * 2
+    sides = [full, full * rng.uniform(0.4, 0.6)]
+    sides = [rng.choice(sides)] * 2 if rng.random() < 0.4 else rng.sample(sides, 2)
     colour = _colour(rng, shapes)
     sheen = "none" if rng.random() < 0.7 else rng.choice(SHEENS)
     things = [
@@ -282,9 +281,9 @@ def many(rng: random.Random, size: tuple[int, int]) -> Scene:
 
 def crowd(rng: random.Random, size: tuple[int, int]) -> Scene:
     """A grid full of objects of all kinds and sizes: nothing is asked about it but what stands where."""
-    cells = Cells(rng, (3, 4, 5, 6, 7))
+    cells = Cells(rng, (5, 6, 7, 8, 8))
     things = []
-    for column, row in cells.pick(rng, rng.randint(cells.count, cells.count**2)):
+    for column, row in cells.pick(rng, rng.randint(cells.count**2 // 2, cells.count**2)):
         x, y = cells.centre(column, row)
         side = max(0.02, cells.pitch * rng.uniform(0.25, 0.98))
         slack = (cells.pitch - side) / 2

@@ -22,7 +22,7 @@ from snellen.stimuli.render import render
 from snellen.stimuli.single_object import single_object
 
 RECIPES = Path(__file__).parents[2] / "recipes"
-SQUARE = (256, 256)
+SQUARE = (320, 320)
 
 
 def _load(name):
@@ -76,7 +76,7 @@ def test_boxes_in_answers_are_where_the_pixels_are():
             continue
         found = Image.eval(scenes.draw(scene), lambda v: 255 if v > 60 else 0).getbbox()
         (box,) = json.loads(scenes.boxes_json(scene, [(scene.things[0], "x")]))
-        assert [v * 256 / 1000 for v in box["bbox_2d"]] == pytest.approx(found, abs=1.6), seed
+        assert [v * 320 / 1000 for v in box["bbox_2d"]] == pytest.approx(found, abs=1.6), seed
 
 
 def test_the_nine_parts_are_about_equally_frequent():

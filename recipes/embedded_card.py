@@ -1,0 +1,83 @@
+"""The scores of docs/embedded.md: every exam of the card, asked of the embedded model over its server.
+
+    python recipes/embedded_card.py runs/tiny                                  the model that travels with the package
+    python recipes/embedded_card.py runs/other --path out/model                another training of the recipe
+    python recipes/embedded_card.py runs/other --against runs/tiny             ... and its difference from a first one
+
+Prints Markdown: n, score and 95 % interval; with `--against`, other minus first on the same samples. What is answered
+already is not asked again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snellen import ModelSpec, Run, build_model, compare, open_task, run, score
+
+
+class Exam(NamedTuple):
+    """An exam of the card: its task and how many samples are drawn (None: all)."""
+
+    task: Mapping[str, Any]
+    sample: int | None
+
+
+CLOSED = {
+    "single object": Exam({"task": "civet/single-object"}, 1000),
+    "single object, small": Exam({"task": "civet/single-object", "size": "small"}, 400),
+    "counting": Exam({"task": "civet/counting"}, 392),
+    "relative distance": Exam({"task": "civet/relative-distance"}, 400),
+    "relative size": Exam({"task": "civet/relative-size"}, 400),
+    "relative position": Exam({"task": "civet/relative-position"}, 400),
+    "acuity": Exam({"task": "civet/acuity"}, 600),
+}
+BOXES = {
+    "detection scenes": Exam({"task": "civet/detection"}, None),
+    "one object": Exam({"task": "civet/detection", "objects": [1], "scenes": 100}, None),
+    "large objects": Exam({"task": "civet/detection", "objects": [1, 2, 3], "grid": 3, "sizes": ["regular"],
+                           "scenes": 150}, None),
+}  # fmt: skip
+METRICS = ("accuracy", "f1", "f1_agnostic", "recall", "ap50", "parse_rate", "count_ratio", "chair_i")
+
+
+def told(estimate: Any) -> str:
+    """A value with its interval."""
+    return f"{estimate.value:.3f} | {estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def table(name: str, made: Run, against: Run | None) -> None:
+    """The lines of one exam."""
+    results = score(made)
+    found = {metric: results.metrics[metric] for metric in METRICS if metric in results.metrics}
+    if "question" in results.groups and len(results.groups["question"]) > 1:
+        found |= {kind: of["accuracy"] for kind, of in results.groups["question"].items()}
+    found |= {f"ap50, scores: {source}": of["ap50"] for source, of in results.groups.get("score source", {}).items()}
+    more = compare(against, made).differences if against else {}
+    for metric, estimate in found.items():
+        line = f"| {name} | {metric} | {estimate.n} | {told(estimate)} |"
+        print(line + (f" {told(more[metric].difference)} |" if metric in more else ""), flush=True)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path, help="folder of the runs, one a exam")
+    parser.add_argument("--path", help="folder of the model; without it, embedded/snellen-tiny")
+    parser.add_argument("--against", type=Path, help="the runs of another model, to be taken off")
+    options = parser.parse_args()
+    spec = ["path=" + options.path] if options.path else []
+    model = build_model(ModelSpec.parse("embedded" if options.path else "embedded/snellen-tiny", spec))
+    try:
+        for name, exam in {**CLOSED, **BOXES}.items():
+            folder = name.replace(",", "").replace(" ", "-")
+            made = run(open_task(exam.task), model, options.runs / folder, sample=exam.sample)
+            table(name, made, Run.open(options.against / folder) if options.against else None)
+    finally:
+        model.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,7 @@ from snellen.core.pictures import Picture
 from snellen.core.specs import ModelSpec, canonical
 from snellen.core.stages import Failed, Key, Model, Prompt, Reply
 from snellen.models import records
-from snellen.models.table import identity
+from snellen.models.table import identity, speaks
 
 FORMAT = 1
 """Part of every key: a change of what a key is made of makes old entries unreachable, not wrong."""
@@ -110,6 +110,11 @@ class CachedModel:
     def spec(self) -> ModelSpec:
         """That of the model inside: where an answer came from does not change what it is."""
         return self.inner.spec
+
+    @property
+    def speaks(self) -> bool:
+        """As the model inside."""
+        return speaks(self.inner)
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[tuple[Key, Reply | Failed]]:
         """Answers as each is done; those from the cache come between those of the model."""

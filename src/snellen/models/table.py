@@ -42,7 +42,7 @@ MODELS: Mapping[str, Provider] = {
 """The providers; a module is imported when a model of it is built."""
 
 SPEAKING = frozenset(name for name, provider in MODELS.items() if provider.speaks)
-"""Providers of models that write boxes as text."""
+"""Providers of models that write boxes as text. `hf` also has detectors and scorers of options: ask `speaks`."""
 
 GROUP = "snellen.models"
 
@@ -65,6 +65,11 @@ def build(spec: ModelSpec, *, task: AnyTask | None = None) -> Model:
     if spec.provider not in added:
         raise unknown("model provider", spec.provider, {**MODELS, **added})
     return cast(Factory, added[spec.provider].load())(spec, task)
+
+
+def speaks(model: Model) -> bool:
+    """Whether a model writes boxes as text, so that its notation is probed: as its class says, else its provider."""
+    return bool(getattr(model, "speaks", model.spec.provider in SPEAKING))
 
 
 def identity(spec: ModelSpec) -> dict[str, Json]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from snellen.core.specs import ModelSpec
 from snellen.core.stages import Choice, Exchange, Failed, Key, Model, Prompt, Reading, Reply, Sample, Task, Token, Turn
 from snellen.core.tables import Table, Tables
 from snellen.evals.scores import tabulate
+from snellen.evals.votes import majority
 from snellen.models.fake import FakeModel
 from snellen.models.table import build
 from snellen.runs.loop import run
@@ -68,16 +68,16 @@ def closed(*, votes: bool = False) -> Task[Choice, str]:
         return exchange.reply.text.strip(" .").lower()
 
     def read(sample: Sample[Choice], exchanges: Sequence[Exchange]) -> Reading[str]:
-        refused = [x for x in exchanges if x.reply.finish == "refused"]
-        if refused:
-            return Reading(None, "refused", reason=refused[0].reply.text)
-        (answer, _), *_ = Counter(map(word, exchanges)).most_common(1)
-        return Reading(answer if answer in COLOURS else "other")
+        (exchange,) = exchanges
+        if exchange.reply.finish == "refused":
+            return Reading(None, "refused", reason=exchange.reply.text)
+        return Reading(word(exchange) if word(exchange) in COLOURS else "other")
 
     def tables(pairs: Any) -> Tables:
         return table(pairs, lambda s, r: {"answer": r.value, "correct": r.value == s.truth.target})
 
-    return Task({"task": "closed"}, samples, prompts, read, tables, lambda s, p: Reply(s.truth.target), votes)
+    return Task({"task": "closed"}, samples, prompts, read, tables, lambda s, p: Reply(s.truth.target),
+                majority if votes else None)  # fmt: skip
 
 
 def test_a_closed_question(tmp_path) -> None:
@@ -223,17 +223,16 @@ def judged() -> Task[str, dict[str, float]]:
                        "text", schema=schema)]  # fmt: skip
 
     def read(sample: Sample[str], exchanges: Sequence[Exchange]) -> Reading[dict[str, float]]:
-        marks = [json.loads(x.reply.text)["boxes"] for x in exchanges]
-        return (
-            Reading({"boxes": float(np.mean(marks))})
-            if all(0 <= m <= 10 for m in marks)
-            else Reading(None, "malformed")
-        )
+        mark = json.loads(exchanges[0].reply.text)["boxes"]
+        return Reading({"boxes": mark}) if 0 <= mark <= 10 else Reading(None, "malformed")
+
+    def mean(readings: Sequence[Reading[dict[str, float]]]) -> list[Reading[dict[str, float]]]:
+        return [Reading({"boxes": float(np.mean([r.value["boxes"] for r in readings if r.value]))})]
 
     def tables(pairs: Any) -> Tables:
         return table(pairs, lambda s, r: {"attr.system": s.attributes["system"], "mark": r.value and r.value["boxes"]})
 
-    return Task({"task": "judge"}, samples, prompts, read, tables, votes=True)
+    return Task({"task": "judge"}, samples, prompts, read, tables, pool=mean)
 
 
 def test_a_judge_is_a_model_and_judging_a_task(tmp_path) -> None:

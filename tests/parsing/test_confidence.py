@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.stages import Token
 from snellen.parsing.boxes import read_items
-from snellen.parsing.confidence import confidences
+from snellen.parsing.confidence import certainty, confidences
 
 SURE, UNSURE, NOISE = math.log(0.9), math.log(0.5), math.log(0.01)
 
@@ -74,3 +74,20 @@ def test_places_in_special_tokens_count_too():
     tokens = tokens_of(*((f"<loc{n:04d}>", SURE) for n in (100, 200, 300, 400)), (" star", UNSURE))
     items = read_items("".join(t.text for t in tokens), notation="paligemma", classes=("star",))
     assert confidences(items, tokens) == pytest.approx([mean((4, SURE), (1, UNSURE))])
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("red", 0.5 * 0.9),  # the last place where it stands
+        ("Top Left", 0.9 * 0.5),
+        ("blue", None),
+        (None, None),
+    ],
+)
+def test_a_closed_answer_is_as_sure_as_the_tokens_that_spell_it(answer, expected):
+    tokens = tokens_of(
+        ("Not red: ", NOISE), ("top", SURE), (" left", UNSURE), (", and it is ", NOISE), ("r", UNSURE), ("ed", SURE)
+    )
+    assert certainty(answer, tokens) == (expected if expected is None else pytest.approx(expected))
+    assert certainty(answer, ()) is None

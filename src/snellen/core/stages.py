@@ -170,7 +170,8 @@ class Reading(Generic[V]):
 
     `salvage` grades how much help the text needed; `reason` says what was wrong; `unread` counts items of a
     readable list that could not be read themselves (a box of three numbers). `words` is the length of the reply's
-    text in words, None where it was not counted.
+    text in words, None where it was not counted. `confidence` is how sure of the value the model was, 0 to 1, where
+    that is known (boxes have scores of their own).
     """
 
     value: V | None
@@ -179,10 +180,12 @@ class Reading(Generic[V]):
     reason: str = ""
     unread: int = 0
     words: int | None = None
+    confidence: float | None = None
 
 
 Prompter: TypeAlias = Callable[[Sample[T]], Sequence[Prompt]]
 Reader: TypeAlias = Callable[[Sample[T], Sequence[Exchange]], Reading[V]]
+Pool: TypeAlias = Callable[[Sequence[Reading[V]]], Sequence[Reading[V]]]
 Tabulator: TypeAlias = Callable[[Iterable[tuple[Sample[T], Reading[V]]]], Tables]
 
 
@@ -199,8 +202,9 @@ class Task(Generic[T, V]):
     """An evaluation, composed of stages. `spec` is the canonical description from which it can be built again.
 
     `target`, where there is one, writes the ideal reply to a sample: few-shot examples, the oracle and training
-    targets use it, and `read` of it gives the truth back. With `votes`, `read` is given all draws of a sample at once;
-    without, each draw is an observation of its own. `certificate` says what is balanced among the samples with the ids
+    targets use it, and `read` of it gives the truth back. `pool` makes of the readings of a sample's draws, in order,
+    those that count: the one that they voted for, or each of them with scores from the others; without it each draw
+    is an observation of its own as it stands. `certificate` says what is balanced among the samples with the ids
     given (None: all); runs store it.
     """
 
@@ -210,7 +214,7 @@ class Task(Generic[T, V]):
     read: Reader[T, V]
     tabulate: Tabulator[T, V]
     target: Callable[[Sample[T], Prompt], Reply] | None = None
-    votes: bool = False
+    pool: Pool[V] | None = None
     certificate: Callable[[frozenset[str] | None], Mapping[str, Json]] | None = None
 
     def requests(self, draws: int = 1) -> Iterator[Prompt]:

@@ -6,8 +6,8 @@ Rizzoli, Alghisi, Khomyn, Roccabruna, Mousavi, Riccardi: CIVET: Systematic Evalu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ from snellen.evals import scenes
 from snellen.evals.acuity import with_thresholds
 from snellen.evals.arranged import Arranged, InFolder, certificate
 from snellen.evals.options import check_like, check_reader, checked
+from snellen.evals.votes import majority
 from snellen.parsing.choice import read_choice
+from snellen.parsing.confidence import certainty
 from snellen.prompts.choice import INSTRUCTION, closed_prompt
 from snellen.scoring.choice import tabulate
 from snellen.stimuli.custom import sha256_of
@@ -44,18 +46,20 @@ def exam(
     short_answers: bool = True,
     seed: int = 0,
     reader: str = "options",
+    votes: bool = False,
     **options: Any,
 ) -> Task[Choice, str]:
     """An exam as a task. `options` are those of the setting (`side`, `size`, ...), listed by `snellen stimuli list`.
 
     short_answers: put the paper's short-answer instruction first. seed: of what is drawn and of the option orders.
-    reader: how answers are read; `lettered` also shows the options as A, B, C. SpecError for an unknown setting or
-    option.
+    reader: how answers are read; `lettered` also shows the options as A, B, C. votes: the answer that most of several
+    draws name is the answer (`evals.votes`). SpecError for an unknown setting or option.
     """
     check_reader(reader)
     samples, chosen = _source(setting, seed, options)
     spec: dict[str, Json] = {
         "task": f"civet/{setting}", **chosen, "short_answers": short_answers, "seed": seed, "reader": reader,
+        **({"votes": True} if votes else {}),
     }  # fmt: skip
     instruction = INSTRUCTION if short_answers else ""
 
@@ -66,7 +70,8 @@ def exam(
         return (closed_prompt(sample, text, instruction=instruction, template=template, lettered=lettered),)
 
     def read(sample: Sample[Choice], exchanges: Sequence[Exchange]) -> Reading[str]:
-        return vote([read_one(sample, exchange.prompt.labels, exchange.reply, reader) for exchange in exchanges])
+        (exchange,) = exchanges
+        return read_one(sample, exchange.prompt.labels, exchange.reply, reader)
 
     def balance(ids: frozenset[str] | None) -> Mapping[str, Json]:
         found = certificate(sample for sample in samples if ids is None or sample.id in ids)
@@ -79,7 +84,7 @@ def exam(
     def tables(pairs: Iterable[tuple[Sample[Choice], Reading[str]]]) -> Tables:
         return with_thresholds(tabulate(pairs))
 
-    return Task(spec, samples, prompts, read, tables, target, certificate=balance)
+    return Task(spec, samples, prompts, read, tables, target, majority if votes else None, balance)
 
 
 def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged | InFolder, dict[str, Json]]:
@@ -87,7 +92,7 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
     if setting == FOLDER:
         for name in options:
             if name != "data":
-                raise unknown(f"option of civet/{FOLDER}", name, ["data", "short_answers", "seed", "reader"])
+                raise unknown(f"option of civet/{FOLDER}", name, ["data", "short_answers", "seed", "reader", "votes"])
         folder = str(options.get("data", "."))
         return InFolder(Path(folder)), {"data": folder}
     if setting not in EXAMS:
@@ -95,7 +100,7 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
     known = options_of(setting)
     for name in options:
         if name not in known:
-            raise unknown(f"option of civet/{setting}", name, {*known, "short_answers", "seed", "reader"})
+            raise unknown(f"option of civet/{setting}", name, {*known, "short_answers", "seed", "reader", "votes"})
     check_like(f"civet/{setting}", options, known)
     exam = build(setting, **options, **({"seed": seed} if "seed" in known else {}))
     chosen = {name: options.get(name, default) for name, default in known.items() if name != "seed"}
@@ -113,7 +118,10 @@ def template_of(sample: Sample[Choice]) -> str:
 
 
 def read_one(sample: Sample[Choice], labels: Sequence[str], reply: Reply, reader: str) -> Reading[str]:
-    """What one reply means: the best-scored option of a scorer, the refusal, or the option named in the text."""
+    """What one reply means: the best-scored option of a scorer, the refusal, or the option named in the text.
+
+    Its confidence is the probability of the tokens that spell the option, where the reply has tokens.
+    """
     if reply.option_scores is not None:
         scores = list(reply.option_scores)
         best = max(scores)
@@ -122,17 +130,5 @@ def read_one(sample: Sample[Choice], labels: Sequence[str], reply: Reply, reader
         return Reading(labels[scores.index(best)])
     if reply.finish == "refused":
         return Reading(None, "refused", reason="none: the model refused")
-    return read_choice(reply.text, sample.truth.options, reader=reader)
-
-
-def vote(readings: Sequence[Reading[str]]) -> Reading[str]:
-    """The answer named most often; a tie means none. One reading stands as it is."""
-    if len(readings) == 1:
-        return readings[0]
-    counts = Counter(reading.value for reading in readings if reading.value is not None)
-    best = [answer for answer, n in counts.items() if n == max(counts.values())]
-    if len(best) == 1:
-        return next(reading for reading in readings if reading.value == best[0])
-    if best:
-        return Reading(None, "malformed", reason=f"several: a tie between {', '.join(sorted(best))}")
-    return readings[0] if readings else Reading(None, "malformed", reason="none: no reply")
+    reading = read_choice(reply.text, sample.truth.options, reader=reader)
+    return replace(reading, confidence=certainty(reading.value, reply.tokens or ()))

@@ -13,18 +13,20 @@ from snellen.core.detections import Detections
 from snellen.core.errors import SpecError
 from snellen.core.labels import ClassIndex
 from snellen.core.specs import Json
-from snellen.core.stages import Exchange, Prompt, Reader, Reading, Reply, Salvage, Sample, Status, Task
+from snellen.core.stages import Exchange, Pool, Prompt, Reader, Reading, Reply, Salvage, Sample, Status, Task
 from snellen.core.tables import Tables
 from snellen.datasets.load import load_data
 from snellen.evals.options import checked
 from snellen.evals.regimes import complete, regime_of
+from snellen.evals.votes import supported
 from snellen.parsing.boxes import read_boxes
 from snellen.parsing.notations import named
 from snellen.prompts.boxes import Calls, box_prompts
 from snellen.prompts.templates import Template, template
+from snellen.scoring.operating_points import ScoreSource
 from snellen.scoring.tabulation import tabulate
 
-Scores: TypeAlias = Literal["model", "token-logprob"]
+Scores: TypeAlias = ScoreSource
 Failures: TypeAlias = Literal["count", "parsed-only", "strict"]
 
 WORST: tuple[Status, ...] = ("refused", "malformed", "truncated", "ok")
@@ -57,7 +59,8 @@ def task(
     notations`; default: the one that the wording prescribes). calls: one prompt with all classes, or one per class.
     classes: `all` asks for every class of the data set (protocol detection), `present` only for those in the picture
     (protocol referential). min_score: operating point of scored detections. scores: where the scores of boxes come
-    from, the reply's own numbers or the log-probabilities of its tokens. cluster: the attribute that intervals
+    from: the reply's own numbers (`model`), the log-probabilities of its tokens, the votes of several draws
+    (`evals.votes`), or nowhere (`constant`). cluster: the attribute that intervals
     resample. regime and what belongs to it: see `evals.regimes.regime_of`.
     """
     if setting:
@@ -91,7 +94,8 @@ def task(
     def tables(pairs: Any) -> Tables:
         return tabulate(pairs, classes=dataset.classes, min_score=min_score, failures=failures)
 
-    return Task(spec, dataset.samples(cluster=cluster), prompts, read, tables, target_in(chosen))
+    samples = dataset.samples(cluster=cluster)
+    return Task(spec, samples, prompts, read, tables, target_in(chosen), pool_of(scores))
 
 
 def wording_of(prompt: str, notation: str | None) -> tuple[Template, str]:
@@ -112,9 +116,17 @@ def reader_of(notation: str, *, calls: Calls, scores: Scores) -> Reader[Detectio
 
     def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
         sure = scores == "token-logprob"
-        return merged([reading_of(sample, exchange, notation, calls, sure=sure) for exchange in exchanges])
+        reading = merged([reading_of(sample, exchange, notation, calls, sure=sure) for exchange in exchanges])
+        if scores != "constant" or reading.value is None:
+            return reading
+        return replace(reading, value=replace(reading.value, scores=None))
 
     return read
+
+
+def pool_of(scores: Scores) -> Pool[Detections] | None:
+    """What the draws of a picture do to each other: they vote, or nothing."""
+    return supported if scores == "vote" else None
 
 
 def target_in(notation: str) -> Callable[[Sample[Detections], Prompt], Reply]:

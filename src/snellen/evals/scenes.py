@@ -11,7 +11,7 @@ from snellen.core.errors import unknown
 from snellen.core.specs import Json
 from snellen.core.stages import Prompt, Sample, Task
 from snellen.core.tables import Tables
-from snellen.evals.detection import Failures, Scores, reader_of, target_in, wording_of
+from snellen.evals.detection import Failures, Scores, pool_of, reader_of, target_in, wording_of
 from snellen.evals.options import check_like, checked
 from snellen.prompts.boxes import Calls, box_prompts
 from snellen.scoring.tabulation import tabulate
@@ -52,4 +52,5 @@ def task(
     def tables(pairs: Any) -> Tables:
         return tabulate(pairs, classes=made.classes, min_score=min_score, failures=failures)
 
-    return Task(spec, made, prompts, reader_of(chosen, calls=calls, scores=scores), tables, target_in(chosen))
+    reader = reader_of(chosen, calls=calls, scores=scores)
+    return Task(spec, made, prompts, reader, tables, target_in(chosen), pool_of(scores))

@@ -1,4 +1,6 @@
-"""How sure a model was of each box it wrote, from the log-probabilities of the tokens it wrote it with.
+"""How sure a model was of what it wrote, from the log-probabilities of the tokens it wrote it with.
+
+The confidence of a closed answer is the probability of the tokens that spell it, given what stands before.
 
 A box's confidence is the geometric mean of the probabilities of the tokens that hold its numbers and its label: what
 every box's text has in common (brackets, keys) says nothing and is left out. It ranks a model's own boxes; it is no
@@ -47,6 +49,21 @@ def scored(items: Sequence[Item], tokens: Sequence[Token], *, answer: str = "") 
     return tuple(
         item._replace(score=sure) if item.score is None else item for item, sure in zip(items, found, strict=True)
     )
+
+
+def certainty(answer: str | None, tokens: Sequence[Token]) -> float | None:
+    """The probability with which the tokens that spell `answer` (where it stands last, in any case) were written, 0..1.
+
+    None where there is no answer, or its letters do not stand in the tokens' text as they are.
+    """
+    if not answer or not tokens:
+        return None
+    text = "".join(token.text for token in tokens)
+    at = text.lower().rfind(answer.lower())
+    if at < 0 or len(text.lower()) != len(text):
+        return None
+    ends = list(accumulate(len(token.text) for token in tokens))
+    return math.exp(sum(tokens[k].logprob for k in _covering((at, at + len(answer)), ends)))
 
 
 Place = tuple[int, int, float]

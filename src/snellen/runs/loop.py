@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from snellen.core.errors import SpecError, StoreError
 from snellen.core.specs import canonical
 from snellen.core.stages import AnyTask, Failed, Key, Model, Prompt, Reply, Usage
-from snellen.models.table import identity
+from snellen.models.table import SPEAKING, identity
 from snellen.runs.manifest import Manifest, Selection
 from snellen.runs.parts import Limits
 from snellen.runs.selection import Survey, survey, walk
@@ -98,7 +98,9 @@ def run(
 
 
 def open_or_create(task: AnyTask, model: Model, out: str | Path, choices: Choices) -> Run:
-    """The run at `out`, checked to be this one; or a new one."""
+    """The run at `out`, checked to be this one; or a new one. SpecError where draws shall vote that cannot differ."""
+    if task.pool is not None:
+        _check_votes(model, choices.draws)
     if exists(out):
         here = Run.open(out)
         check_same(here, task, model, choices)
@@ -115,6 +117,13 @@ def open_or_create(task: AnyTask, model: Model, out: str | Path, choices: Choice
         notes={} if task.certificate is None else {"certificate": dict(task.certificate(found.ids))},
     )
     return Run.create(out, manifest, ids=found.ids)
+
+
+def _check_votes(model: Model, draws: int) -> None:
+    if draws < 2:
+        raise SpecError(f"a vote needs several draws, got {draws}:  --draws 5")
+    if model.spec.provider in SPEAKING and model.spec.options.get("temperature", 0) == 0:
+        raise SpecError(f"draws of {model.spec} at temperature 0 are all alike, and cannot vote:  -M temperature=1")
 
 
 def check_same(here: Run, task: AnyTask, model: Model, choices: Choices) -> None:

@@ -27,6 +27,7 @@ _TYPES: Mapping[str, type[np.generic]] = {
 
 def tabulate(pairs: Iterable[tuple[Sample[Choice], Reading[str]]]) -> Tables:
     """A row per pair with the columns OUTCOMES, CHOICES and `attr.<name>`; `classes` are the target labels in order.
+    Where any reading has a confidence, a column `confidence` too, NaN where one has none.
 
     An answer outside the options offered is `other`; where no options are known, any answer read stands as it is.
     A sample without a cluster is its own cluster.
@@ -58,6 +59,7 @@ def _row(sample: Sample[Choice], reading: Reading[str]) -> dict[str, Any]:
         "options": len(truth.options),
         "place": _place(truth.target, truth.options),
         "chosen": -1 if answer is None else _place(answer, truth.options),
+        **({} if reading.confidence is None else {"confidence": float(reading.confidence)}),
         **{f"attr.{name}": value for name, value in sample.attributes.items()},
     }
 

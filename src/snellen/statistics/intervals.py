@@ -12,6 +12,8 @@ where all is right they have no width at all.
   is skewed as it must be.
 * A share that did not vary at all, because all is right or all is wrong, gets the same interval with n = the number
   of clusters on which it is defined: ten scenes, all right, are no proof of perfection.
+* A mean of distances (calibration error) is overrated by noise, as AP is, but only where the truth is near 0, and the
+  sample does not tell how near: the lower limit allows for all of that bias, the upper one for none.
 * An open-ended metric (mean error, length) gets the percentiles of the draws, at levels widened for few clusters
   (Hesterberg, The American Statistician 69, 2015, "expanded percentile"). If it did not vary the interval has no width,
   and its method is `constant`: nothing is known of how far it might.
@@ -28,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from snellen.core.errors import SpecError
-from snellen.core.estimates import OPEN_ENDED, ROOT_BIASED, Estimate, Float, Measure, Ratio, Ratios
+from snellen.core.estimates import FOLDED, OPEN_ENDED, ROOT_BIASED, Estimate, Float, Measure, Ratio, Ratios
 from snellen.statistics.resampling import Clusters, evaluate
 
 PROBED = 1000
@@ -133,6 +135,9 @@ def _interval(
         return None
     t = student_quantile((1 + level) / 2, clusters - 1)
     defined = drawn[np.isfinite(drawn)]
+    if name in FOLDED:
+        bias, half = max(float(defined.mean()) - value, 0.0) * ROOT_FACTOR, t * error * ROOT_SPREAD
+        return max(value - bias - half, 0.0), value + half, "bootstrap-folded"
     if not is_open_ended(name) and 0 <= value <= 1:
         bias = float(defined.mean()) - value
         if name.partition(".")[0] in ROOT_BIASED:

@@ -15,7 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from embedded_scenes import HELD_OUT
+
 from snellen import ModelSpec, Run, build_model, compare, open_task, run, score
+from snellen.statistics.intervals import wilson
 
 
 class Exam(NamedTuple):
@@ -61,10 +65,22 @@ def table(name: str, made: Run, against: Run | None) -> None:
         print(line + (f" {told(more[metric].difference)} |" if metric in more else ""), flush=True)
 
 
+def unseen(made: Run) -> None:
+    """Single objects by kind of question: pairs of shape and colour that training never drew, and all others."""
+    rows = made.tables().outcomes
+    pairs = zip(rows["attr.shape"], rows["attr.colour"], strict=True)
+    new = np.array([pair in HELD_OUT for pair in pairs])
+    for kind in np.unique(rows["question"]):
+        for words, chosen in (("pairs seen", ~new), ("pairs never seen", new)):
+            right = rows["correct"][chosen & (rows["question"] == kind)]
+            found = wilson(int(right.sum()), len(right))
+            print(f"| {words} | {kind} | {found.n} | {told(found)} |")
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=Path, help="folder of the runs, one a exam")
+    parser.add_argument("runs", type=Path, help="folder of the runs, one an exam")
     parser.add_argument("--path", help="folder of the model; without it, embedded/snellen-tiny")
     parser.add_argument("--against", type=Path, help="the runs of another model, to be taken off")
     options = parser.parse_args()
@@ -77,6 +93,7 @@ def main() -> None:
             table(name, made, Run.open(options.against / folder) if options.against else None)
     finally:
         model.close()
+    unseen(Run.open(options.runs / "single-object"))
 
 
 if __name__ == "__main__":

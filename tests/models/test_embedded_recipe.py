@@ -56,6 +56,22 @@ def test_the_lean_pass_gives_the_logits_of_transformers_own(recipe, tmp_path, si
             assert torch.allclose(logits[end - len(mine) : end], mine, atol=1e-3), question
 
 
+@pytest.mark.parametrize("shape", [(128, 128), (64, 128), (384, 128)])
+def test_a_step_is_the_gradient_made_orthogonal(recipe, shape):
+    """Against the singular value decomposition: the same singular vectors, singular values brought to about 1."""
+    import torch
+
+    gradient = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0))
+    u, s, vt = torch.linalg.svd(gradient, full_matrices=False)
+    among = u.mT @ recipe.embedded_training.orthogonal(gradient) @ vt.mT
+    values = torch.diagonal(among, dim1=1, dim2=2)
+    large = s > 0.05 * s.max()
+    assert large.float().mean() > 0.9
+    assert values[large].min() > 0.6
+    assert values.max() < 1.3
+    assert (among - torch.diag_embed(values)).abs().max() < 1e-3
+
+
 @pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
 def test_the_recipe_runs_resumes_and_writes_a_model_that_is_served(tmp_path):
     model = tmp_path / "model"

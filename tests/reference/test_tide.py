@@ -50,5 +50,33 @@ def test_costs_are_those_of_tide(sets: tuple[BoxTable, BoxTable]) -> None:
     evaluation.evaluate()
     theirs = evaluation.tide_errors()["delta_ap"]
     ours = ap50_costs(truth, predicted, max_dets=100)
+    found = ours(np.ones((1, len(images))))
     for name, kind in NAMES.items():
-        assert ours[kind] == pytest.approx(theirs[name], abs=1e-12), kind
+        assert found[f"ap50_cost_{kind}"].tolist() == pytest.approx([theirs[name]], abs=1e-12), kind
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.builds(random_set, st.integers(0, 10**9), st.integers(1, 5), st.integers(1, 30), st.integers(1, 50)),
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
+)
+def test_a_picture_of_weight_two_costs_as_much_as_two_of_it(
+    sets: tuple[BoxTable, BoxTable], weights: list[int]
+) -> None:
+    truth, predicted = sets
+    weights = weights[: len(truth.images)]
+    copies = np.repeat(np.arange(len(weights)), weights)
+
+    def copied(table: BoxTable) -> BoxTable:
+        rows = [np.flatnonzero(table.image == source) for source in copies]
+        chosen = np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
+        image = np.repeat(np.arange(len(copies)), [len(row) for row in rows])
+        scores = None if table.scores is None else table.scores[chosen]
+        return BoxTable(
+            tuple(map(str, range(len(copies)))), table.classes, image, table.label[chosen], table.boxes[chosen], scores
+        )
+
+    weighted = ap50_costs(truth, predicted)(np.array([weights], dtype=np.float64))
+    alone = ap50_costs(copied(truth), copied(predicted))(np.ones((1, len(copies))))
+    for name, values in alone.items():
+        np.testing.assert_allclose(weighted[name], values, atol=1e-12, err_msg=name)

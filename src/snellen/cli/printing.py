@@ -3,41 +3,89 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from snellen.core.estimates import Estimate
+from snellen.evals.box_measures import FIELD
 from snellen.evals.comparison import Comparison
 from snellen.evals.resolution import sentence
 from snellen.evals.results import Results
+from snellen.scoring.error_kinds import COSTLY
 
 
-def show_results(results: Results, *, console: Console | None = None) -> None:
-    """The metrics with their intervals, then by question and by class; the report shows all other groups."""
+def show_results(results: Results, *, by: Sequence[str] = (), console: Console | None = None) -> None:
+    """The metrics with their intervals, by question and by class, the kinds of error, and the groups named in `by`."""
     out = console or _plain()
-    table = Table(title=results.task, title_justify="left", header_style="bold")
-    for column in ("metric", "value", "95 % interval", "n"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
-    for name, found in results.metrics.items():
-        table.add_row(name, number(found.value), interval(found), "" if found.n is None else f"{found.n:,}")
-    out.print(table)
+    out.print(_long(results.task, results.metrics))
     for title, rows in {"question": results.groups.get("question", {}), "per class": results.per_class}.items():
-        if 1 < len(rows) <= 20:
+        if 1 < len(rows) <= 20 and title not in by:
             out.print(_wide(title, rows))
-    for name, value in results.facts.items():
-        if not isinstance(value, dict | list):
-            out.print(f"{name.replace('_', ' ')}: {value}", highlight=False)
-    status = dict(results.facts.get("status", {}))
-    if set(status) - {"ok"}:
-        said = ", ".join(f"{n:,} {name}" for name, n in sorted(status.items(), key=lambda item: -item[1]))
-        out.print(f"replies: {said}", highlight=False)
+    kinds = results.groups.get("errors", {}).get("all")
+    if kinds:
+        out.print(_error_kinds(kinds))
+    for name in by:
+        out.print(_group(results, name))
+    for line in _facts(results):
+        out.print(line, highlight=False)
     if "notation" in results.groups:
         out.print(_wide("the same replies read in another notation", results.groups["notation"]))
     if "resolution" in results.facts:
         out.print(sentence(results.facts["resolution"]), highlight=False)
+    more = [name.removeprefix(FIELD) for name in results.groups if name not in {"errors", "question", "notation"}]
+    more += ["image"] if kinds else []
+    if more and not by:
+        out.print(f"more with --by: {', '.join(more)}", highlight=False)
+
+
+def _facts(results: Results) -> Iterator[str]:
+    """What else is true of the results, a line each."""
+    facts = results.facts
+    for name, value in facts.items():
+        if not isinstance(value, dict | list) and value is not None:
+            yield f"{name.replace('_', ' ')}: {value}"
+    status = dict(facts.get("status", {}))
+    if set(status) - {"ok"}:
+        said = ", ".join(f"{n:,} {name}" for name, n in sorted(status.items(), key=lambda item: -item[1]))
+        yield f"replies: {said}"
+    audit = facts.get("ap_audit") or {"gap": None}
+    if audit["gap"] is not None:
+        rule = f"AP by the trapezoid rule, which other toolkits use: {number(audit['trapezoid'])}"
+        yield f"{rule} ({number(audit['gap'], signed=True)}; a diagnostic, no result)"
+
+
+def _group(results: Results, name: str) -> Table:
+    """One group of the results: a row per value of an attribute, class or picture; or per bin of the visual field."""
+    if name == "class":
+        return _wide("per class", results.per_class)
+    if f"{FIELD}{name}" in results.groups:
+        return _long(f"{FIELD}{name}", results.groups[f"{FIELD}{name}"]["all"])
+    return _wide(name, results.groups[name])
+
+
+def _long(title: str, metrics: Mapping[str, Estimate]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column in ("metric", "value", "95 % interval", "n"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for name, found in metrics.items():
+        table.add_row(name, number(found.value), interval(found), "" if found.n is None else f"{found.n:,}")
+    return table
+
+
+def _error_kinds(found: Mapping[str, Estimate]) -> Table:
+    """How often each kind of error occurs, and how much higher F1 and AP50 would be without it."""
+    columns = {"rate_": "how often", "cost_": "costs, F1", "ap50_cost_": "costs, AP50"}
+    shown = {start: name for start, name in columns.items() if any(each.startswith(start) for each in found)}
+    table = Table(title="kinds of error", title_justify="left", header_style="bold")
+    table.add_column("")
+    for name in shown.values():
+        table.add_column(name, justify="right")
+    for kind in COSTLY:
+        table.add_row(kind, *(short(found.get(f"{start}{kind}")) for start in shown))
+    return table
 
 
 def warn_of_import(facts: Mapping[str, Any]) -> None:

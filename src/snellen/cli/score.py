@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +47,12 @@ def score(
         Path | None,
         typer.Option(help="Predictions for it: the point is the score with the best F1.", show_default=False),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also by this: class, image, size, share, place, crowding, or an attribute.", show_default=False
+        ),
+    ] = None,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="95 % intervals.")] = True,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.", min=100)] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
@@ -65,7 +71,7 @@ def score(
 
       snellen score runs/exam
 
-      snellen score runs/wade --native qwen3-vl
+      snellen score runs/wade --native qwen3-vl --by site --by crowding
 
       snellen score --civet-results results.json.gz --json
 
@@ -85,12 +91,12 @@ def score(
     if min_score is not None and math.isnan(min_score):
         raise SpecError("--min-score must be a number, got nan")
     results = (
-        _run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native)
+        _run(run, by=by or (), intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native)
         if run is not None
-        else _civet(civet_results, intervals=intervals, draws=draws, seed=seed)
+        else _civet(civet_results, by=by or (), intervals=intervals, draws=draws, seed=seed)
         if civet_results is not None
         else _boxes(truth, predictions, protocol=protocol or "rf100vl", format=format_, split=split,
-                    min_score=min_score, intervals=intervals, draws=draws, seed=seed,
+                    min_score=min_score, by=by or (), intervals=intervals, draws=draws, seed=seed,
                     valid=(valid_truth, valid_predictions) if valid_truth and valid_predictions else None)
     )  # fmt: skip
     from snellen.cli.printing import show_results, warn_of_import
@@ -99,7 +105,7 @@ def score(
     if json_:
         typer.echo(json.dumps(results.to_json(intervals=intervals, flat=True)))
         return
-    show_results(results)
+    show_results(results, by=by or ())
 
 
 def _refuse(options: Mapping[str, object], belongs_to: str) -> None:
@@ -109,24 +115,33 @@ def _refuse(options: Mapping[str, object], belongs_to: str) -> None:
             raise SpecError(f"{name} belongs to the scoring of {belongs_to}")
 
 
-def _run(path: Path, *, intervals: bool, draws: int, seed: int, incomplete: bool, native: str | None = None) -> Results:
+def _run(
+    path: Path,
+    *,
+    by: Sequence[str],
+    intervals: bool,
+    draws: int,
+    seed: int,
+    incomplete: bool,
+    native: str | None = None,
+) -> Results:
     from snellen.evals.native import add_native
     from snellen.evals.scores import score as score_run
     from snellen.runs.store import Run
 
     run = Run.open(path)
-    results = score_run(run, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
+    results = score_run(run, by=by, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
     return results if native is None else add_native(run, native, draws=draws, seed=seed)
 
 
-def _civet(path: Path, *, intervals: bool, draws: int, seed: int) -> Results:
+def _civet(path: Path, *, by: Sequence[str], intervals: bool, draws: int, seed: int) -> Results:
     """Sugar over import and score: the run is made in a folder that is gone afterwards."""
     from snellen.evals.imports import import_file
     from snellen.evals.scores import score as score_run
 
     with tempfile.TemporaryDirectory(prefix="snellen-") as folder:
         run = import_file(path, kind="civet-results", out=Path(folder) / "run")
-        return score_run(run, intervals=intervals, draws=draws, seed=seed)
+        return score_run(run, by=by, intervals=intervals, draws=draws, seed=seed)
 
 
 def _boxes(
@@ -138,6 +153,7 @@ def _boxes(
     split: str | None,
     min_score: float | None,
     valid: tuple[Path, Path] | None,
+    by: Sequence[str],
     intervals: bool,
     draws: int,
     seed: int,
@@ -148,5 +164,5 @@ def _boxes(
 
     return score_predictions(
         truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, valid=valid,
-        intervals=intervals, draws=draws, seed=seed,
+        by=by, intervals=intervals, draws=draws, seed=seed,
     )  # fmt: skip

@@ -117,6 +117,8 @@ def read_predictions(
     if rivals:
         text = f"category ids are read as {classes_by}, but {' and '.join(rivals)} would fit as well: say classes=..."
         findings.append(Finding("ambiguous-classes", "warning", text, 1, str(source), tuple(rivals)))
+    if "id" in rows.label_kinds and not len(dataset.category_ids) and classes_by in {"index0", "index1"}:
+        findings.append(_numbered(dataset.classes, int(classes_by[-1]), source))
     return Predictions(table, counts, tuple(findings), name, images_by, classes_by)
 
 
@@ -138,6 +140,13 @@ def _findings(counts: Mapping[str, int], rows: Rows, image: Int, label: Int, sou
             text = f"{counts[code]:,} of {len(rows):,} predictions {what}" + (f" ({listed(names)})" if names else "")
             found.append(Finding(code, "warning", text, counts[code], str(source), tuple(names)))
     return found
+
+
+def _numbered(classes: Sequence[str], first: int, source: Path) -> Finding:
+    """Category ids without a truth that numbers its classes mean whatever order these stand in: it is shown."""
+    ends = f"{first} is {classes[0]!r}, {first + len(classes) - 1} is {classes[-1]!r}"
+    text = f"the truth numbers no classes: category ids are read as places in its list of classes ({ends})"
+    return Finding("classes-by-place", "warning", text, 1, str(source), tuple(classes))
 
 
 def _firsts(column: Sequence[Any], rows: Int) -> list[int]:

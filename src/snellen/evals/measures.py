@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from snellen.core.errors import unknown
 from snellen.core.estimates import Estimate, Float, Measure, Ratio, Ratios
 from snellen.core.specs import Json
 from snellen.core.tables import Table, Tables
-from snellen.evals.box_measures import Joined, ap_measure, facts_of, grounded, group_measures
+from snellen.evals.box_measures import FIELD, Joined, ap_measure, facts_of, grounded, group_measures, per_image
 from snellen.evals.results import Results, guard_of
 from snellen.scoring import choice
 from snellen.statistics.intervals import bootstrap, point
@@ -52,11 +53,15 @@ def results_of(
     *,
     task: str,
     options: Mapping[str, Json],
+    by: Sequence[str] = (),
     intervals: bool = True,
     draws: int = 1000,
     seed: int = 0,
 ) -> Results:
-    """All metrics of `tables`, whole, per class and by groups, with intervals over clusters."""
+    """All metrics of `tables`, whole, per class and by groups, with intervals over clusters.
+
+    by: groups that must be among them (an attribute of many values, `image`); SpecError for one that there is not.
+    """
 
     def estimate(measure: Measure, part: Tables = tables) -> dict[str, Estimate]:
         if not intervals or not len(part.outcomes):
@@ -67,7 +72,7 @@ def results_of(
     whole = measure_of(tables, options)
     metrics, per_class = split_classes(estimate(whole), tables.classes)
     groups: dict[str, dict[str, dict[str, Estimate]]] = {}
-    for name in strata(tables.outcomes):
+    for name in strata(tables.outcomes, by):
         column = tables.outcomes[name]
         found = {}
         for value in np.unique(column).tolist():
@@ -78,8 +83,15 @@ def results_of(
     facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}
     if boxes:
         facts |= facts_of(tables, options, measure=whole)
-        for name, measures in group_measures(tables, options).items():
+        for name, measures in group_measures(tables, options, measure=whole).items():
             groups[name] = {value: split_classes(estimate(m), tables.classes)[0] for value, m in measures.items()}
+        if "image" in by:
+            groups["image"] = per_image(tables, options)
+    known = {"class", *(name.removeprefix(FIELD) for name in groups), *(["image"] if boxes else [])}
+    known |= {name.removeprefix("attr.") for name in tables.outcomes.names if name.startswith("attr.")}
+    for name in by:
+        if name not in known:
+            raise unknown("group", name, known)
     guard = guard_of(tables, **compared(options, boxes=boxes))
     return Results(task, metrics, per_class, groups, options, facts, guard)
 
@@ -112,10 +124,11 @@ def split_classes(
     return metrics, {label: found for label, found in per_class.items() if found}
 
 
-def strata(outcomes: Table) -> list[str]:
-    """Columns by whose values results are split: the question, and attributes of few values."""
+def strata(outcomes: Table, by: Sequence[str] = ()) -> list[str]:
+    """Columns by whose values results are split: the question, attributes of few values, and those named in `by`."""
     names = ["question", *(name for name in outcomes.names if name.startswith("attr."))]
-    return [name for name in names if name in outcomes and 1 < len(np.unique(outcomes[name])) <= GROUPED]
+    found = {name: len(np.unique(outcomes[name])) for name in names if name in outcomes}
+    return [name for name, n in found.items() if 1 < n <= GROUPED or (n and name.removeprefix("attr.") in by)]
 
 
 def counts(outcomes: Table) -> dict[str, Any]:

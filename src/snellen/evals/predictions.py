@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def score_predictions(
     split: str | None = None,
     min_score: float | None = None,
     valid: tuple[Path, Path] | None = None,
+    by: Sequence[str] = (),
     intervals: bool = True,
     draws: int = 1000,
     seed: int = 0,
@@ -58,7 +60,7 @@ def score_predictions(
     about = _about(dataset)
     tables = tables_of(dataset.truth, found.table, about=about, min_score=point.min_score)
     options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": point.min_score}
-    results = results_of(tables, task="detect", options=options, intervals=intervals, draws=draws, seed=seed)
+    results = results_of(tables, task="detect", options=options, by=by, intervals=intervals, draws=draws, seed=seed)
     return replace(results, facts={**results.facts, "operating_point": point.to_json(), "predictions": found.facts()})
 
 

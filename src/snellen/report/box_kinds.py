@@ -32,12 +32,14 @@ ERRORS = tuple(kind for kind in WORDS if kind != "hit")
 @dataclass(frozen=True, eq=False)
 class Kinds:
     """The kind of each row of the detections table ("" where it does not count: crowd regions, predictions that are
-    excused or below the operating point), how many there are, and the F1 that mending all of a kind would add.
+    excused or below the operating point), how many there are, and the F1 and the AP50 (of scored predictions: none
+    for others) that mending all of a kind would add.
     """
 
     kind: NDArray[np.str_]
     counts: Mapping[str, int]
     cost: Mapping[str, Estimate | None]
+    ap50_cost: Mapping[str, Estimate]
 
 
 def kinds(view: View, instances: Instances) -> Kinds:
@@ -47,4 +49,5 @@ def kinds(view: View, instances: Instances) -> Kinds:
     counts = {name: int((kind[instances.predicted] == name).sum()) for name in WORDS if name != "miss"}
     counts["miss"] = int((kind[instances.truth] == "miss").sum())
     costs = view.results.groups.get("errors", {}).get("all", {})
-    return Kinds(kind, counts, {name: costs.get(f"cost_{name}") for name in ERRORS})
+    in_ap = {name: costs[f"ap50_cost_{name}"] for name in ERRORS if f"ap50_cost_{name}" in costs}
+    return Kinds(kind, counts, {name: costs.get(f"cost_{name}") for name in ERRORS}, in_ap)

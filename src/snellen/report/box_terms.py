@@ -53,6 +53,18 @@ def ties_grid(views: Sequence[View]) -> Grid | None:
     return Grid("ap-ties", "AP and the order of equal scores, %", columns, tuple(rows), note) if rows else None
 
 
+def audit_grid(views: Sequence[View]) -> Grid | None:
+    """What another toolkit's rule would read from the same matches; None where nothing is scored."""
+    found = [(view.name, view.results.facts.get("ap_audit") or {}) for view in views]
+    rows = tuple((name, audit["ap"], audit["trapezoid"], audit["gap"]) for name, audit in found if audit)
+    columns = (Column("Run"), Column("AP", "percent"), Column("By trapezoids", "percent"), Column("Gap", "points"))
+    note = (
+        "The same matches read by two rules: pycocotools' (the best precision at 101 recalls, which is AP everywhere "
+        "else) and the trapezoid rule over the interpolated curve, which other toolkits use. A diagnostic, no result."
+    )
+    return Grid("ap-audit", "AP as another toolkit would read it, %", columns, rows, note) if rows else None
+
+
 MODES = {"count": "count", "parsed-only": "left out", "strict": "strict"}
 """Failure modes of the results, and what they are called."""
 

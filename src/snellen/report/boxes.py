@@ -46,7 +46,7 @@ def precision(runs: Sequence[Boxes]) -> Section:
     views = [run.view for run in runs]
     curves = figures.precision_recall(views)
     blocks: list[Block] = [Row(tuple(curves))] if curves else []
-    makers = (terms.ties_grid, terms.failures_grid, terms.notation_grid, terms.resolution_grid)
+    makers = (terms.ties_grid, terms.audit_grid, terms.failures_grid, terms.notation_grid, terms.resolution_grid)
     made = (make(views) for make in makers)
     blocks += [*tables.families(views), *(grid for grid in made if grid is not None)]
     return Section("precision", "Precision and recall", tuple(blocks))
@@ -58,16 +58,23 @@ def classes(runs: Sequence[Boxes]) -> Section:
 
 
 def errors(runs: Sequence[Boxes]) -> Section:
-    """Kinds of error: how many, and the F1 that mending them would add."""
+    """Kinds of error: how many, and the F1 and AP50 that mending them would add."""
     columns = [Column("Kind"), Column("Meaning")]
     for run in runs:
         name = run.view.name if len(runs) > 1 else ""
-        columns += [Column("How many", "count", name), Column("Costs, points", "points", name)]
+        columns += [Column("How many", "count", name), Column("Costs in F1", "points", name)]
+        columns += [Column("Costs in AP50", "points", name)] if run.kinds.ap50_cost else []
     rows: list[tuple[Cell, ...]] = []
     for kind, words in WORDS.items():
-        cells = (cell for run in runs for cell in (run.kinds.counts[kind], run.kinds.cost.get(kind)))
+        cells: list[Cell] = []
+        for run in runs:
+            in_ap = [run.kinds.ap50_cost.get(kind)] if run.kinds.ap50_cost else []
+            cells += [run.kinds.counts[kind], run.kinds.cost.get(kind), *in_ap]
         rows.append((kind, words, *cells))
-    note = "Costs: points of F1 that mending all errors of the kind would add."
+    note = (
+        "Costs: points that mending all errors of the kind would add, to F1 at the operating point and to AP at IoU .5 "
+        "(over all scored predictions, matched by score: TIDE's figures)."
+    )
     grid = Grid("errors", "Kinds of error", tuple(columns), tuple(rows), note)
     return Section("errors", "What goes wrong", (Row((figures.error_bars(_counts(runs)),)), grid))
 
@@ -123,7 +130,7 @@ STRATA = {
 }
 """Groups of the results that hold recall by stratum, and what the strata are."""
 
-OWN = frozenset({*STRATA, "errors", "failures", "notation", "draw"})
+OWN = frozenset({*STRATA, "errors", "failures", "notation", "draw", "image"})
 """Groups of the results that are no attribute of the pictures."""
 
 

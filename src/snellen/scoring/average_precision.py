@@ -18,8 +18,8 @@ from snellen.core.detections import BoxTable, Float, Int
 from snellen.core.errors import ShapeError
 from snellen.core.estimates import Measure
 from snellen.core.tables import Tables
-from snellen.scoring.coco_matching import AREAS, IGNORED, RIGHT, THRESHOLDS, coco_matches, filled
-from snellen.scoring.curves import RECALLS, Ranking, Runs, whole
+from snellen.scoring.coco_matching import AREAS, RIGHT, THRESHOLDS, CocoMatches, coco_matches, filled
+from snellen.scoring.curves import RECALLS, Ranking, ranking, whole
 from snellen.scoring.overlaps import Pairs, ordered_by, sides
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import boxes_of
@@ -198,7 +198,7 @@ class ApMeasure:
     """AP and AR as functions of sample weights (a `Measure`), whole and per class.
 
     rankings: per class, one per range of sizes. early: per class and limit up to `max_dets`, the right detections of
-    each sample among its first ones, at each IoU.
+    each sample among its first ones, at each IoU. matches: what it was made from.
     """
 
     names: tuple[str, ...]
@@ -206,12 +206,13 @@ class ApMeasure:
     limits: tuple[int, ...]
     rankings: tuple[tuple[Ranking, ...], ...]
     early: tuple[tuple[Sums, ...], ...]
+    matches: CocoMatches
 
     def __call__(self, weights: Float) -> Mapping[str, Float]:
         """All metrics under each row of `weights` (draws, samples): each (draws,), NaN where undefined."""
         weights = np.ascontiguousarray(np.atleast_2d(weights), dtype=np.float64)
         counted = whole(weights, max((len(each[0].sample) for each in self.rankings), default=0))
-        curves = [[ranking(counted) for ranking in each] for each in self.rankings]
+        curves = [[one(counted) for one in each] for each in self.rankings]
         shape = (len(curves), len(AREAS), len(THRESHOLDS), len(weights))
         precision = np.array([[c[0] for c in each] for each in curves]).reshape(shape)
         recall = np.array([[c[1] for c in each] for each in curves]).reshape(shape)
@@ -221,8 +222,8 @@ class ApMeasure:
     def _early(self, weights: Float, limit: int) -> Float:
         """Recall per class, mean over IoUs, of the first `limits[limit]` detections of each picture and class."""
         rows = []
-        for each, (ranking, *_) in zip(self.early, self.rankings, strict=True):
-            truths = weights[:, ranking.truth_samples] @ ranking.truth_counts
+        for each, (every, *_) in zip(self.early, self.rankings, strict=True):
+            truths = weights[:, every.truth_samples] @ every.truth_counts
             rows.append(over(each[limit](weights).mean(axis=1), truths))
         return np.array(rows).reshape(len(self.early), len(weights))
 
@@ -281,23 +282,14 @@ def measure_of(
         mine = np.flatnonzero(truth.label == k)
         state = matches.state[:, :, chosen]
         rankings.append(tuple(
-            _ranking(sample[chosen], state[a], truth.image[mine[matches.counts[a, mine]]]) for a in range(len(AREAS))
+            ranking(sample[chosen], state[a], truth.image[mine[matches.counts[a, mine]]]) for a in range(len(AREAS))
         ))  # fmt: skip
         early.append(tuple(
             _firsts(sample[chosen], state[0], matches.rank[chosen] < limit, len(truth.images)) for limit in limits
         ))  # fmt: skip
     nothing = np.zeros((len(truth.classes), len(AREAS), len(THRESHOLDS), 0))
     names = summarised(nothing, nothing, [nothing[:, 0, 0]] * len(limits), classes=truth.classes, limits=limits)
-    return ApMeasure(tuple(names), truth.classes, limits, tuple(rankings), tuple(early))
-
-
-def _ranking(sample: Int, state: Any, truths: Int) -> Ranking:
-    """The curves of one class in one range of sizes; detections that never count there are left out."""
-    counts = (state != IGNORED).any(axis=0)
-    if not counts.all():
-        sample, state = sample[counts], state[:, counts]
-    samples, numbers = np.unique(truths, return_counts=True)
-    return Ranking(sample, tuple(Runs.of(row) for row in state), samples, numbers.astype(np.float64))
+    return ApMeasure(tuple(names), truth.classes, limits, tuple(rankings), tuple(early), matches)
 
 
 def _firsts(sample: Int, state: Any, early: Any, samples: int) -> Sums:

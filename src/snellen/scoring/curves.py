@@ -91,6 +91,17 @@ class Ranking:
         return precision, recall
 
 
+def ranking(sample: Int, state: NDArray[np.int8], truths: Int) -> Ranking:
+    """From each detection's sample and state (curves, n), best score first, and each truth's sample; detections that
+    count in no curve are left out.
+    """
+    counts = (state != IGNORED).any(axis=0)
+    if not counts.all():
+        sample, state = sample[counts], state[:, counts]
+    samples, numbers = np.unique(truths, return_counts=True)
+    return Ranking(sample, tuple(Runs.of(row) for row in state), samples, numbers.astype(np.float64))
+
+
 def whole(weights: Float, terms: int) -> Weights:
     """`weights` as small integers where they are whole numbers: their running sums are exact, and ten times faster."""
     if weights.size and np.abs(weights).max() * max(terms, 1) < np.iinfo(np.int32).max:

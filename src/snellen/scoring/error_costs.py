@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
 from snellen.core.estimates import Ratio
 from snellen.core.tables import Table, Tables
 from snellen.scoring.coco_matching import IGNORED, RIGHT, CocoMatches, coco_matches
-from snellen.scoring.curves import area_under
+from snellen.scoring.curves import Ranking, Weights, ranking, whole
 from snellen.scoring.error_kinds import COSTLY, KIND, MENDED, classified, nearest
 from snellen.scoring.grounding import Failures, counted
-from snellen.scoring.overlaps import pairs_of
+from snellen.scoring.overlaps import ordered_by, pairs_of
 from snellen.scoring.sums import Sums, over
 
 
@@ -77,42 +79,94 @@ def _gains(table: Table, said: Bool, kind: str) -> Bool:
     return rows
 
 
-def ap50_costs(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500) -> dict[str, float | None]:
-    """How much higher AP at IoU .5 would be without the errors of each kind (TIDE's figures); None without truth.
+@dataclass(frozen=True, eq=False)
+class Ap50Costs:
+    """How much higher AP at IoU .5 would be without the errors of each kind (TIDE's figures): a `Measure`.
 
-    For scored detections, all of them, matched by score. Of several errors about one truth, of whatever kind, only the
-    best scored one can be mended into a hit.
+    Per class: `same`, the ranking as it is and with the errors of each kind in SAME mended, a curve each; `label` and
+    `miss`, the rankings with those mended, a curve each.
     """
-    matches = coco_matches(truth, predicted, max_dets=max_dets, sizes=False)
-    state = matches.state[0, 0]
-    kind, about = _kinds_at(truth, predicted, matches)
-    label = predicted.label[matches.rows]
-    truths = np.bincount(truth.label[matches.counts[0]], minlength=len(truth.classes))
-    if not truths.any():
-        return dict.fromkeys(COSTLY)
+
+    names: tuple[str, ...]
+    same: tuple[Ranking, ...]
+    label: tuple[Ranking, ...]
+    miss: tuple[Ranking, ...]
+
+    def __call__(self, weights: Float) -> Mapping[str, Float]:
+        """All metrics under each row of `weights` (draws, samples): each (draws,), NaN where undefined."""
+        weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+        counted = whole(weights, max((len(each.sample) for each in (*self.same, *self.label)), default=0))
+        base, *same = _areas(self.same, counted, curves=1 + len(SAME))
+        mended = dict(zip(SAME, same, strict=True))
+        mended |= {name: _areas(getattr(self, name), counted)[0] for name in ("label", "miss")}
+        defined = ~np.isnan(base)
+        classes = defined.sum(axis=0).astype(np.float64)
+        found = {}
+        for kind in COSTLY:  # a class without truths left has 0, as TIDE has it
+            gained = np.nan_to_num(mended[kind]) - np.nan_to_num(base)
+            found[f"{AP50_COST}{kind}"] = over(np.where(defined, gained, 0.0).sum(axis=0), classes)
+        return found
+
+
+AP50_COST = "ap50_cost_"
+"""What the names of costs in AP start with."""
+SAME = ("place", "repeat", "both", "ghost")
+"""Kinds whose mending changes neither a detection's class nor the truths."""
+
+
+def ap50_costs(
+    truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, matches: CocoMatches | None = None
+) -> Ap50Costs:
+    """ap50_cost_<kind>, for scored detections: all of them, matched by score; undefined without truth.
+
+    Of several errors about one truth, of whatever kind, only the best scored one can be mended into a hit. matches:
+    those of these boxes, where they are known.
+    """
+    found = matches or coco_matches(truth, predicted, max_dets=max_dets, sizes=False)
+    state, label, sample = found.state[0, 0], predicted.label[found.rows], predicted.image[found.rows]
+    kind, about = _kinds_at(truth, predicted, found)
     taken = np.zeros(len(truth) + 1, dtype=np.bool_)
-    taken[matches.partner[0]] = True
+    taken[found.partner[0]] = True
     taken[-1] = True
-    classes = np.flatnonzero(truths)
-    base = _ap50(label, state, truths, classes)
-    best = _firsts(about, np.isin(kind, [KIND[name] for name in MENDED]) & ~taken[about])
-    costs: dict[str, float | None] = {}
-    for name in COSTLY:
+    mendable = np.isin(kind, [KIND[name] for name in MENDED])
+    best = _firsts(about, mendable & ~taken[about])
+
+    def mended(name: str) -> NDArray[np.int8]:
         mine = kind == KIND[name]
-        if name == "miss":
-            explained = taken.copy()
-            explained[about[np.isin(kind, [KIND[k] for k in MENDED])]] = True
-            missed = np.flatnonzero(matches.counts[0] & ~explained[:-1])
-            left = truths - np.bincount(truth.label[missed], minlength=len(truths))
-            mended = _ap50(label, state, left, classes)
-        else:
-            again, now = np.where(mine, IGNORED, state), label
-            if name in MENDED:
-                first = best[mine[best]]
-                again[first], now = RIGHT, np.where(mine, truth.label[about], label)
-            mended = _ap50(now, again, truths, classes)
-        costs[name] = mended - base
-    return costs
+        now = np.where(mine, IGNORED, state).astype(np.int8)
+        if name in MENDED:
+            now[best[mine[best]]] = RIGHT
+        return now
+
+    explained = taken[:-1].copy()
+    explained[about[mendable]] = True
+    counts = found.counts[0]
+    own = np.where(kind == KIND["label"], truth.label[about], label) if len(truth) else label
+    return Ap50Costs(
+        tuple(f"{AP50_COST}{name}" for name in COSTLY),
+        _rankings(sample, label, [state, *(mended(name) for name in SAME)], truth=truth, counts=counts),
+        _rankings(sample, own, [mended("label")], truth=truth, counts=counts),
+        _rankings(sample, label, [state], truth=truth, counts=counts & explained),
+    )
+
+
+def _rankings(
+    sample: Int, label: Int, states: Sequence[NDArray[np.int8]], *, truth: BoxTable, counts: Bool
+) -> tuple[Ranking, ...]:
+    """The ranking of every class, a curve per state; detections stand in ranking order."""
+    order = ordered_by(label)
+    bounds = np.searchsorted(label[order], np.arange(len(truth.classes) + 1)).tolist()
+    every = np.stack(states)[:, order]
+    return tuple(
+        ranking(sample[order[start:end]], every[:, start:end], truth.image[counts & (truth.label == k)])
+        for k, (start, end) in enumerate(pairwise(bounds))
+    )
+
+
+def _areas(rankings: Sequence[Ranking], weights: Weights, *, curves: int = 1) -> Float:
+    """AP of every curve, class and draw: (curves, classes, draws), NaN where a class has no truth."""
+    found = [each(weights)[0] for each in rankings]
+    return np.array(found).reshape(len(rankings), curves, len(weights)).transpose(1, 0, 2)
 
 
 def _kinds_at(truth: BoxTable, predicted: BoxTable, matches: CocoMatches) -> tuple[Int, Int]:
@@ -129,15 +183,3 @@ def _firsts(about: Int, mask: Bool) -> Int:
     """The first place in `mask` for each truth."""
     places = np.flatnonzero(mask)
     return places[np.unique(about[places], return_index=True)[1]]
-
-
-def _ap50(label: Int, state: Int, truths: Int, classes: Int) -> float:
-    """Mean over `classes`; detections stand in ranking order. A class without truths left has 0, as TIDE has it."""
-    areas = []
-    for k in classes:
-        if not truths[k]:
-            areas.append(0.0)
-            continue
-        counts = state[(label == k) & (state != IGNORED)] == RIGHT
-        areas.append(area_under(np.cumsum(counts), np.cumsum(~counts), int(truths[k])))
-    return float(np.mean(areas))

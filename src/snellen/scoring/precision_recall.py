@@ -9,13 +9,15 @@ matches. Diagnostic only: AP in results is pycocotools'.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from snellen.core.detections import Bool, BoxTable, Float
-from snellen.scoring.coco_matching import IGNORED, RIGHT, THRESHOLDS, CocoMatches, coco_matches, filled
+from snellen.scoring.coco_matching import IGNORED, RIGHT, CocoMatches, coco_matches, filled
 from snellen.scoring.curves import RECALLS, area_under
+from snellen.scoring.overlaps import ordered_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +63,27 @@ class Audit:
         """`trapezoid` less `ap`."""
         return None if self.ap is None or self.trapezoid is None else self.trapezoid - self.ap
 
+    def to_json(self) -> dict[str, float | None]:
+        """As it stands in results."""
+        return {"ap": self.ap, "trapezoid": self.trapezoid, "gap": self.gap}
 
-def trapezoid_audit(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500) -> Audit:
-    """AP at IoU .50:.95 as pycocotools reads it, and by the trapezoid rule."""
-    matches = coco_matches(truth, predicted, max_dets=max_dets, sizes=False)
+
+def trapezoid_audit(
+    truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, matches: CocoMatches | None = None
+) -> Audit:
+    """AP at IoU .50:.95 as pycocotools reads it, and by the trapezoid rule. matches: those of these boxes, if known."""
+    found = matches or coco_matches(truth, predicted, max_dets=max_dets, sizes=False)
+    label, truths = predicted.label[found.rows], np.bincount(truth.label[found.counts[0]], minlength=len(truth.classes))
+    order = ordered_by(label)
+    bounds = np.searchsorted(label[order], np.arange(len(truths) + 1)).tolist()
     plain, lines = [], []
-    for k in range(len(truth.classes)):
-        truths = int(matches.counts[0][truth.label == k].sum())
-        for t in range(len(THRESHOLDS) if truths else 0):
-            right, wrong = _points(predicted, matches, k, t)
-            plain.append(area_under(right, wrong, truths))
-            lines.append(_trapezoid(right, wrong, truths))
-    if not plain:
-        return Audit(None, None)
-    return Audit(float(np.mean(plain)), float(np.mean(lines)))
-
-
-def _points(predicted: BoxTable, matches: CocoMatches, k: int, t: int) -> tuple[Float, Float]:
-    state = matches.state[0, t, predicted.label[matches.rows] == k]
-    right = state[state != IGNORED] == RIGHT
-    return np.cumsum(right).astype(np.float64), np.cumsum(~right).astype(np.float64)
+    for k, (start, end) in enumerate(pairwise(bounds)):
+        for state in found.state[0][:, order[start:end]] if truths[k] else ():
+            counted = state[state != IGNORED] == RIGHT
+            right, wrong = np.cumsum(counted).astype(np.float64), np.cumsum(~counted).astype(np.float64)
+            plain.append(area_under(right, wrong, int(truths[k])))
+            lines.append(_trapezoid(right, wrong, int(truths[k])))
+    return Audit(float(np.mean(plain)), float(np.mean(lines))) if plain else Audit(None, None)
 
 
 def _trapezoid(right: Float, wrong: Float, truths: int) -> float:

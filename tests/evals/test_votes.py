@@ -12,7 +12,7 @@ from snellen.core.errors import SpecError
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Key, Reading, Reply, Token
 from snellen.evals.score_sources import GROUP
-from snellen.evals.scores import score, tabulate
+from snellen.evals.scores import score, tabulate, task_of
 from snellen.evals.tasks import open_task
 from snellen.evals.votes import majority, supported
 from snellen.models.fake import FakeModel
@@ -165,3 +165,8 @@ def test_a_run_may_be_scored_by_votes_itself(drawn, tmp_path):
     tables, missing = tabulate(open_task(spec), drawn.answers(), draws=3)
     assert not missing
     assert set(np.round(tables.instances["score"][~tables.instances["truth"]], 3)) == {0.333, 1.0}
+
+
+def test_several_answers_to_a_picture_have_its_truth_once(drawn, tmp_path):
+    once = run(task_of(drawn), FakeModel("[]"), tmp_path / "once")
+    assert score(once, intervals=False).guard["truth"] == drawn.results()["guard"]["truth"]

@@ -73,12 +73,16 @@ class Results:
 
 
 def truth_hash(tables: Tables) -> str:
-    """SHA-256 of what is true in the tables, whatever the order of the samples: equal truth, equal hash."""
+    """SHA-256 of what is true in the tables, whatever the order of the samples and however many answers there are to
+    each: equal truth, equal hash.
+    """
     outcomes = tables.outcomes
     if tables.kind == "answers":
         rows = sorted(set(zip(outcomes["sample"].tolist(), outcomes["target"].tolist(), strict=True)))
         return fingerprint([list(row) for row in rows])
-    table = tables.instances.take(tables.instances["truth"])
+    once = np.zeros(len(outcomes), dtype=np.bool_)
+    once[np.unique(outcomes["sample"], return_index=True)[1]] = True
+    table = tables.instances.take(tables.instances["truth"] & once[tables.instances["sample"]])
     names = np.array([*tables.classes, ""])[table["label"]]
     samples = outcomes["sample"][table["sample"]]
     corners = [np.round(table[side], 6).tolist() for side in ("x1", "y1", "x2", "y2")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from snellen.core.tables import Table
-from snellen.report import acuity, findings
+from snellen.report import acuity, calibration, findings
 from snellen.report import answer_figures as figures
 from snellen.report import answer_tables as tables
 from snellen.report.blocks import Block, Row, Section, Text
@@ -34,6 +34,7 @@ def sections(views: Sequence[View]) -> list[Section]:
         field,
         responses,
         confusions,
+        calibration.section,
         order,
         style,
         strata,

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from snellen.core.estimates import Estimate
+from snellen.evals.score_sources import GROUP
 from snellen.report import box_figures as figures
 from snellen.report import box_tables as tables
 from snellen.report import box_terms as terms
+from snellen.report import calibration
 from snellen.report.blocks import Block, Row, Section, Text
 from snellen.report.box_data import Instances, grid_cells
 from snellen.report.box_kinds import WORDS, Kinds, kinds
@@ -36,7 +38,7 @@ class Boxes:
 
 def sections(runs: Sequence[Boxes]) -> list[Section]:
     """All sections that these runs about boxes have something for."""
-    makers = (precision, classes, errors, confusion, field, strata, attributes)
+    makers = (precision, scores, classes, errors, confusion, field, strata, attributes)
     made = (make(runs) for make in makers)
     return [section for section in made if section.blocks]
 
@@ -50,6 +52,11 @@ def precision(runs: Sequence[Boxes]) -> Section:
     made = (make(views) for make in makers)
     blocks += [*tables.families(views), *(grid for grid in made if grid is not None)]
     return Section("precision", "Precision and recall", tuple(blocks))
+
+
+def scores(runs: Sequence[Boxes]) -> Section:
+    """Where confidences come from, and what they are worth."""
+    return calibration.section([run.view for run in runs])
 
 
 def classes(runs: Sequence[Boxes]) -> Section:
@@ -130,7 +137,7 @@ STRATA = {
 }
 """Groups of the results that hold recall by stratum, and what the strata are."""
 
-OWN = frozenset({*STRATA, "errors", "failures", "notation", "draw", "image"})
+OWN = frozenset({*STRATA, "errors", "failures", "notation", GROUP, "draw", "image"})
 """Groups of the results that are no attribute of the pictures."""
 
 

@@ -72,11 +72,18 @@ def test_a_file_that_holds_no_list_of_predictions_is_no_empty_list(capsys, data)
     assert "results are a list of predictions" in err
 
 
-@pytest.mark.parametrize("words", [("--protocol", "coco"), ("--min-score", "0.5"), ("--split", "test")])
+@pytest.mark.parametrize("words", [("--protocol", "coco"), ("--split", "test")])
 def test_an_option_without_effect_on_a_run_is_refused(capsys, run, words) -> None:
     code, _, err = snellen(capsys, "score", run, *words)
     assert code == 2
     assert f"{words[0]} belongs to the scoring of predictions against truth" in err
+
+
+@pytest.mark.parametrize("words", [("--min-score", "0"), ("--at-recall", "0.5"), ("--all-scores",)])
+def test_an_operating_point_of_closed_answers_is_refused(capsys, run, words) -> None:
+    code, _, err = snellen(capsys, "score", run, *words)
+    assert code == 2
+    assert "an operating point belongs to boxes, this run is of civet/single-object" in err
 
 
 def test_options_of_runs_are_refused_for_predictions(capsys, data) -> None:

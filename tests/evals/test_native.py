@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen.cli.app import main
 from snellen.core.errors import SpecError
 from snellen.core.stages import Prompt, Reply
 from snellen.evals.native import add_native, detection_spec, prescribed
@@ -64,6 +65,16 @@ def test_a_model_that_does_as_it_is_told_has_nothing_beside(data: Path, tmp_path
     done = _asked(data, tmp_path / "run", speaks="wade")
     assert score(done, draws=100).metrics["f1"].value == 1.0
     assert "notation" not in add_native(done, "gemini", draws=100).groups
+
+
+def test_a_reading_in_another_notation_stays_until_it_is_told_to_go(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score(_asked(data, tmp_path / "run", speaks="qwen3-vl"), draws=100)
+    for words, there in ((("--native", "qwen3-vl"), True), ((), True), (("--native", "none"), False), ((), False)):
+        with pytest.raises(SystemExit):
+            main(["score", str(tmp_path / "run"), *words, "--json", "--draws", "100"])
+        assert ("notation" in json.loads(capsys.readouterr().out)["groups"]) is there
 
 
 def test_protocols_of_detection_are_detection_under_fixed_options() -> None:

@@ -47,6 +47,10 @@ def _facts(results: Results) -> Iterator[str]:
     for name, value in facts.items():
         if not isinstance(value, dict | list) and value is not None:
             yield f"{name.replace('_', ' ')}: {value}"
+    point = facts.get("operating_point") or {"min_score": None}
+    if point["min_score"] is not None:
+        where = f", chosen on {point['on']}" if point.get("on") else ""
+        yield f"operating point: boxes scored {point['min_score']:.4g} and higher ({point['name']}{where})"
     status = dict(facts.get("status", {}))
     if set(status) - {"ok"}:
         said = ", ".join(f"{n:,} {name}" for name, n in sorted(status.items(), key=lambda item: -item[1]))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from snellen.core.errors import SpecError
 from snellen.evals.results import Results
+
+if TYPE_CHECKING:
+    from snellen.runs.store import Run
+    from snellen.scoring.operating_points import OperatingPoint
 
 app = typer.Typer(add_completion=False)
 
@@ -39,6 +44,21 @@ def score(
         float | None,
         typer.Option(help="Fixed operating point: boxes below it do not count in P, R, F1, counts, CHAIR."),
     ] = None,
+    valid: Annotated[
+        Path | None,
+        typer.Option(
+            help="A run of the same model on the validation part: the point is the score with the best F1 there.",
+            show_default=False,
+        ),
+    ] = None,
+    at_recall: Annotated[
+        str | None,
+        typer.Option(
+            help="The point at which this recall is reached: a number, or another run whose recall it is.",
+            show_default=False,
+        ),
+    ] = None,
+    all_scores: Annotated[bool, typer.Option("--all-scores", help="All boxes count, whatever their score.")] = False,
     valid_truth: Annotated[
         Path | None,
         typer.Option(help="True boxes of the validation part, to choose the operating point on.", show_default=False),
@@ -59,7 +79,10 @@ def score(
     incomplete: Annotated[bool, typer.Option("--incomplete", help="Score a run with missing answers.")] = False,
     native: Annotated[
         str | None,
-        typer.Option(help="Also read boxes in this notation, beside the prescribed one.", show_default=False),
+        typer.Option(
+            help="Also read boxes in this notation, beside the prescribed one; none: no longer.",
+            show_default="as before",
+        ),
     ] = None,
     json_: Annotated[
         bool, typer.Option("--json", help="As JSON: every metric an object with value, low, high.")
@@ -67,11 +90,17 @@ def score(
 ) -> None:
     """Scores what was answered. No model is needed, and it can be repeated.
 
+    A run that was scored at an operating point, or in another notation too, is scored so again unless told otherwise.
+
     Examples:
 
       snellen score runs/exam
 
       snellen score runs/wade --native qwen3-vl --by site --by crowding
+
+      snellen score runs/detector --valid runs/detector-on-valid
+
+      snellen score runs/detector --at-recall runs/vlm
 
       snellen score --civet-results results.json.gz --json
 
@@ -80,18 +109,21 @@ def score(
     given = [run is not None, civet_results is not None, truth is not None or predictions is not None]
     if sum(given) != 1:
         raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
-    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split, "--min-score": min_score,
+    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split,
                       "--valid-truth": valid_truth, "--valid-predictions": valid_predictions}  # fmt: skip
     _refuse(
         of_predictions if not given[2] else {}, "predictions against truth; a run keeps the options it was made with"
     )
-    _refuse({} if given[0] else {"--incomplete": incomplete or None, "--native": native}, "a run")
+    of_runs = {"--incomplete": incomplete or None, "--native": native, "--valid": valid, "--at-recall": at_recall,
+               "--all-scores": all_scores or None}  # fmt: skip
+    _refuse({} if given[0] else of_runs, "a run")
     if (valid_truth is None) != (valid_predictions is None):
         raise SpecError("--valid-truth and --valid-predictions go together")
     if min_score is not None and math.isnan(min_score):
         raise SpecError("--min-score must be a number, got nan")
     results = (
-        _run(run, by=by or (), intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native)
+        _run(run, by=by or (), intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native,
+             wanted=Wanted(min_score, valid, at_recall, all_scores))
         if run is not None
         else _civet(civet_results, by=by or (), intervals=intervals, draws=draws, seed=seed)
         if civet_results is not None
@@ -106,6 +138,15 @@ def score(
         typer.echo(json.dumps(results.to_json(intervals=intervals, flat=True)))
         return
     show_results(results, by=by or ())
+
+
+class Wanted(NamedTuple):
+    """How the operating point of a run was asked for."""
+
+    min_score: float | None
+    valid: Path | None
+    at_recall: str | None
+    all_scores: bool
 
 
 def _refuse(options: Mapping[str, object], belongs_to: str) -> None:
@@ -123,15 +164,60 @@ def _run(
     draws: int,
     seed: int,
     incomplete: bool,
-    native: str | None = None,
+    native: str | None,
+    wanted: Wanted,
 ) -> Results:
     from snellen.evals.native import add_native
     from snellen.evals.scores import score as score_run
     from snellen.runs.store import Run
 
     run = Run.open(path)
-    results = score_run(run, by=by, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete)
-    return results if native is None else add_native(run, native, draws=draws, seed=seed)
+    before = _facts_before(run)
+    point = _point(run, wanted, before.get("operating_point"))
+    results = score_run(run, by=by, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, point=point)
+    if results.facts.get("truth_changed"):
+        sys.stderr.write(f"the truth is not the one that {path} was made with: samples, or what is true of them, have "
+                         "changed since. This is the score against what is there now\n")  # fmt: skip
+    kept = before.get("native") or {}
+    notation, source = (native, "declared") if native else (kept.get("notation"), kept.get("source", "declared"))
+    if notation is None or notation == "none":
+        return results
+    return add_native(run, notation, source=source, draws=draws, seed=seed)
+
+
+def _facts_before(run: Run) -> Mapping[str, Any]:
+    """The facts of the results that are there; of damaged ones none: they are made again."""
+    from snellen.core.errors import StoreError
+
+    try:
+        facts: Mapping[str, Any] = run.results()["facts"]
+    except StoreError:
+        return {}
+    return facts
+
+
+def _point(run: Run, wanted: Wanted, before: Mapping[str, Any] | None) -> OperatingPoint | None:
+    """The operating point asked for; else the one that was chosen before, where it was not the run's own."""
+    from snellen.evals import points
+    from snellen.evals.native import asks_boxes
+    from snellen.runs.store import Run
+    from snellen.scoring.operating_points import ALL, OperatingPoint, fixed
+
+    asked = sum(value is not None and value is not False for value in wanted)
+    if asked and not asks_boxes(run.manifest.task):
+        raise SpecError(f"an operating point belongs to boxes, this run is of {run.manifest.task['task']}: {run.path}")
+    if asked > 1:
+        raise SpecError("one of --min-score, --valid, --at-recall and --all-scores says where boxes begin to count")
+    if wanted.min_score is not None:
+        return fixed(wanted.min_score)
+    if wanted.valid is not None:
+        return points.best_on(Run.open(wanted.valid), of=run)
+    if wanted.at_recall is not None:
+        return points.reaching(run, wanted.at_recall)
+    if wanted.all_scores:
+        return ALL
+    own = run.manifest.task.get("min_score")
+    return None if before is None or before["min_score"] == own else OperatingPoint(**before)
 
 
 def _civet(path: Path, *, by: Sequence[str], intervals: bool, draws: int, seed: int) -> Results:

@@ -37,12 +37,24 @@ def survey(task: AnyTask, selection: Selection, *, draws: int = 1) -> Survey:
         seen.add(sample.id)
         if ids is None or sample.id in ids:
             requests += draws * len(task.prompts(sample))
-            digest.update(sample.id.encode() + b"\0")
-            _feed(digest.update, sample.truth)
+            _tell(digest.update, sample)
     count = len(seen) if ids is None else len(ids)
     if not count:
         raise SpecError("the task has no samples")
     return Survey(ids, count, requests, digest.hexdigest())
+
+
+def truth_of(task: AnyTask, ids: frozenset[str] | None) -> str:
+    """The hash of what is true of the selected samples, as `survey` finds it and a run's manifest keeps it."""
+    digest = hashlib.sha256()
+    for sample in walk(task, ids):
+        _tell(digest.update, sample)
+    return digest.hexdigest()
+
+
+def _tell(update: Callable[[bytes], None], sample: Sample[Any]) -> None:
+    update(sample.id.encode() + b"\0")
+    _feed(update, sample.truth)
 
 
 def chosen(samples: Samples[Any], selection: Selection) -> frozenset[str] | None:

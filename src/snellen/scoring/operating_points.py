@@ -20,14 +20,17 @@ ScoreSource: TypeAlias = Literal["model", "token-logprob", "vote", "constant"]
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Detections scored `min_score` or higher count; None: all. Its name and value stand in every result."""
+    """Detections scored `min_score` or higher count; None: all. Its name and value stand in every result. on: the run
+    or file that it was chosen on.
+    """
 
     name: PointName
     min_score: float | None
+    on: str = ""
 
     def to_json(self) -> dict[str, str | float | None]:
         """As it stands in results."""
-        return {"name": self.name, "min_score": self.min_score}
+        return {"name": self.name, "min_score": self.min_score, **({"on": self.on} if self.on else {})}
 
 
 ALL = OperatingPoint("all", None)

@@ -14,7 +14,8 @@ from PIL import Image
 from snellen.bench.config import read_bench
 from snellen.bench.contrasts import matched_regimes
 from snellen.bench.execute import execute
-from snellen.bench.plan import forecast, jobs_of
+from snellen.bench.forecast import forecast
+from snellen.bench.plan import jobs_of
 from snellen.bench.table import Outcome, conclude
 from snellen.cli.app import main
 from snellen.core.errors import DataError, SpecError

@@ -19,12 +19,13 @@ class DataEntry(_Strict):
     """A folder of labelled pictures, or an exam. `category` groups data sets (RF100-VL's super-categories).
 
     regimes: ways of asking about this one, instead of the bench's; an exam's own (default: as it stands) are options
-    of the exam.
+    of the exam. valid: the part on which operating points are chosen.
     """
 
     path: str | None = None
     exam: str | None = None
     split: str | None = "test"
+    valid: str = "valid"
     format: str | None = None
     category: str | None = None
     cluster: str | None = None
@@ -41,16 +42,17 @@ class DataEntry(_Strict):
 class ModelEntry(_Strict):
     """A model that is asked, or one whose predictions are there already.
 
-    predictions: data set -> file. notation: how it writes boxes (default: as the prompt prescribes). native: the
-    notation that it speaks by itself, where the prompt prescribes another (the score under it is shown beside).
-    context: tokens that it can take, single_picture: that it takes one picture a request; prompts beyond that are
-    refused. parameters, released: what the figures of score against size and age use. price: USD per million tokens
-    (in, out).
+    predictions: data set -> file; valid_predictions: the same of the validation part. notation: how it writes boxes
+    (default: as the prompt prescribes). native: the notation that it speaks by itself, where the prompt prescribes
+    another (the score under it is shown beside). context: tokens that it can take, single_picture: that it takes one
+    picture a request; prompts beyond that are refused. parameters, released: what the figures of score against size
+    and age use. price: USD per million tokens (in, out).
     """
 
     model: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     predictions: dict[str, str] | None = None
+    valid_predictions: dict[str, str] | None = None
     format: str | None = None
     notation: str | None = None
     native: str | None = None
@@ -66,16 +68,23 @@ class ModelEntry(_Strict):
     def _one_of(self) -> ModelEntry:
         if (self.model is None) == (self.predictions is None):
             raise ValueError("a model entry has a model or predictions")
+        if self.valid_predictions is not None and self.predictions is None:
+            raise ValueError("valid_predictions go with predictions")
         return self
 
 
 class Bench(_Strict):
-    """The whole file."""
+    """The whole file.
+
+    operating_point: from which score boxes with scores count in F1 and its like: a score, `all`, or the one with the
+    best F1 on the validation part (default where there is one, and asking about it costs no money).
+    """
 
     data: dict[str, DataEntry] = Field(min_length=1)
     models: dict[str, ModelEntry] = Field(min_length=1)
     regimes: dict[str, dict[str, Any]] = {"zero-shot": {}}
     metric: str | None = None
+    operating_point: Literal["best-f1-on-valid", "all"] | float | None = None
     higher_is_better: bool = True
     sample: int | None = Field(default=None, ge=1)
     seed: int = 0
@@ -128,12 +137,14 @@ def _resolved(bench: Bench, folder: Path) -> Bench:
     data = {name: _placed(entry, folder) for name, entry in bench.data.items()}
     models = {}
     for name, entry in bench.models.items():
-        if entry.predictions is not None:
-            unknown = set(entry.predictions) - set(bench.data)
+        for field in ("predictions", "valid_predictions"):
+            given = getattr(entry, field) or {}
+            unknown = set(given) - set(bench.data)
             if unknown:
-                raise SpecError(f"models.{name}.predictions: no data set is called {', '.join(sorted(unknown))}")
-            files = {key: str(folder / file) for key, file in entry.predictions.items()}
-            entry = entry.model_copy(update={"predictions": files})
+                raise SpecError(f"models.{name}.{field}: no data set is called {', '.join(sorted(unknown))}")
+            if given:
+                files = {key: str(folder / file) for key, file in given.items()}
+                entry = entry.model_copy(update={field: files})
         models[name] = entry
     return bench.model_copy(update={"data": data, "models": models})
 

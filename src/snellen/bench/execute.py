@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from snellen.bench.config import Bench, ModelEntry
 from snellen.bench.plan import Job, selection_of
-from snellen.core.errors import DataError, GuardError, IncompleteError, SnellenError, StoreError
-from snellen.core.stages import Model, Usage
+from snellen.bench.scoring import score_run, valid_part
+from snellen.core.errors import DataError, GuardError, IncompleteError, SnellenError, SpecError, StoreError
+from snellen.core.stages import AnyTask, Model, Usage
 from snellen.evals.imports import digest, import_file
-from snellen.evals.native import add_native, asks_boxes, detection_spec, fixes_notation, prescribed
-from snellen.evals.scores import score
+from snellen.evals.native import asks_boxes, detection_spec, fixes_notation, prescribed
 from snellen.evals.tasks import open_task
-from snellen.models.table import SPEAKING, build
-from snellen.probing.contradiction import Verdict, preset
+from snellen.models.table import build, speaks
+from snellen.probing.contradiction import Verdict
 from snellen.probing.memory import declared_fits
 from snellen.runs import cost
 from snellen.runs.capacity import check_capacity
@@ -29,13 +29,16 @@ Told: TypeAlias = Callable[[Job, str], None]
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a job. `run` where there is one; `reason` where it is not simply done."""
+    """What became of a job. `run` where there is one; `reason` where it is not simply done. asked: all its runs, also
+    that on the validation part.
+    """
 
     job: Job
     state: State
     run: Run | None = None
     reason: str = ""
     probe: Verdict | None = None
+    asked: tuple[Run, ...] = ()
 
 
 def execute(
@@ -68,7 +71,8 @@ def _one(
 ) -> Done:
     if job.predictions is not None:
         return _imported(bench, job, where)
-    assert job.spec is not None
+    if job.spec is None:
+        raise SpecError(job.fault)
     entry = bench.models[job.model]
     task = open_task(job.task)
     model = build(job.spec, task=task)
@@ -77,18 +81,62 @@ def _one(
     probe = _probed(bench, job, model, probes)
     if probe is not None and probe.contradicted and not _prescribes(job, entry):
         return Done(job, "stopped", reason=probe.reason, probe=probe)
-    choices = Choices(selection=selection_of(bench))
-    run = open_or_create(task, model, where, choices)
-    price = cost.price_of(model.spec)
-    if bench.budget is not None and price is not None:
-        choices = replace(choices, stop=cost.budget(run, price, max(0.0, bench.budget - spent)))
-    state: Progress = work(run, task, model, choices, progress=progress)
-    return _scored(bench, job, run, state.stopped, probe)
+    asker = _Asker(bench, spent, progress)
+    run, stopped = asker.ask(task, model, where)
+
+    def valid() -> Run:
+        assert job.spec is not None
+        apart = open_task({**job.task, "split": valid_part(bench, job)})
+        beside, early = asker.ask(apart, build(job.spec, task=apart), _beside(where))
+        if _left(bench, beside):
+            raise IncompleteError(f"the validation part, where the operating point is chosen: "
+                                  f"{early or f'{_left(bench, beside)} answers are missing'}")  # fmt: skip
+        return beside
+
+    try:
+        chosen = None if _left(bench, run) or valid_part(bench, job) is None else valid
+        score_run(bench, job, run, probe=probe, valid=chosen)
+    except IncompleteError as error:
+        return Done(job, "incomplete", run, stopped or str(error), probe, asker.asked)
+    return Done(job, "done", run, probe=probe, asked=asker.asked)
+
+
+@dataclass
+class _Asker:
+    """Asks models within what is left of the budget; asked: the runs that were worked on."""
+
+    bench: Bench
+    spent: float
+    progress: Watch | None
+    asked: tuple[Run, ...] = ()
+
+    def ask(self, task: AnyTask, model: Model, where: Path) -> tuple[Run, str]:
+        """The run at `where`, and why it ended early, if it did."""
+        choices = Choices(selection=selection_of(self.bench))
+        run = open_or_create(task, model, where, choices)
+        price = cost.price_of(model.spec)
+        if self.bench.budget is not None and price is not None:
+            before = self.spent + sum(price.of(usage_of(each)) for each in self.asked)
+            choices = replace(choices, stop=cost.budget(run, price, max(0.0, self.bench.budget - before)))
+        self.asked = (*self.asked, run)
+        state: Progress = work(run, task, model, choices, progress=self.progress)
+        return run, state.stopped
+
+
+def _beside(where: Path) -> Path:
+    """Where the run on the validation part lies."""
+    return where.with_name(f"{where.name}-valid")
+
+
+def _left(bench: Bench, run: Run) -> int:
+    """Answers that are missing; a failed request is an answer where failures count."""
+    done, failed = run.answered()
+    return run.manifest.requests - len(done) - (len(failed) if bench.failed == "count" else 0)
 
 
 def _probed(bench: Bench, job: Job, model: Model, probes: dict[str, Verdict | None]) -> Verdict | None:
     """What the probe of a model that writes boxes says, once for each model, prompt and notation."""
-    if not bench.probe or model.spec.provider not in SPEAKING or not asks_boxes(job.task):
+    if not bench.probe or not speaks(model) or not asks_boxes(job.task):
         return None
     prompt = str(detection_spec(job.task).get("prompt", "qwen3-vl"))
     notation = prescribed(job.task)
@@ -103,49 +151,45 @@ def _prescribes(job: Job, entry: ModelEntry) -> bool:
     return entry.native is not None or fixes_notation(job.task)
 
 
-def _scored(bench: Bench, job: Job, run: Run, stopped: str, probe: Verdict | None) -> Done:
-    try:
-        score(run, draws=bench.bootstrap, failed=bench.failed)
-    except IncompleteError as error:
-        return Done(job, "incomplete", run, stopped or str(error), probe)
-    native, source = bench.models[job.model].native, "declared"
-    if native is None and probe is not None and probe.contradicted:
-        native, source = preset(probe.best), "probed"
-    if native is not None and asks_boxes(job.task):
-        add_native(run, native, source=source, draws=bench.bootstrap, failed=bench.failed)
-    return Done(job, "done", run, probe=probe)
-
-
 def _imported(bench: Bench, job: Job, where: Path) -> Done:
     """Predictions that are there already, as a run about the same samples as everybody's."""
     assert job.predictions is not None
-    if not job.predictions.exists():
-        raise DataError(f"there is no such file: {job.predictions}")
-    selection = selection_of(bench)
-    if exists(where):
-        run = Run.open(where)
-        same = run.manifest.data.get(job.predictions.name) == digest(job.predictions)
-        if not same or run.manifest.selection != selection:
-            what = "the samples differ from" if same else "these predictions are not"
-            raise StoreError(f"{what} those that were imported before: {job.predictions}. "
-                             f"Remove {where} to import them anew")  # fmt: skip
-    else:
-        run = import_file(job.predictions, kind="coco", out=where, name=job.model, truth=job.task["data"],
-                          format=job.format, split=job.task.get("split"), selection=selection)  # fmt: skip
-    if not run.scored():
-        score(run, draws=bench.bootstrap)
+    files = bench.models[job.model].valid_predictions or {}
+    part = valid_part(bench, job)
+    if part is not None and job.data not in files:
+        raise SpecError(f"operating_point: best-f1-on-valid needs valid_predictions of {job.data}")
+
+    def valid() -> Run:
+        return _placed(bench, job, Path(files[job.data]), {**job.task, "split": part}, _beside(where))
+
+    run = _placed(bench, job, job.predictions, job.task, where)
+    score_run(bench, job, run, valid=None if part is None else valid)
     return Done(job, "done", run)
+
+
+def _placed(bench: Bench, job: Job, file: Path, task: Mapping[str, Any], where: Path) -> Run:
+    """The run of the predictions in `file`, made once."""
+    if not file.exists():
+        raise DataError(f"there is no such file: {file}")
+    selection = selection_of(bench)
+    if not exists(where):
+        return import_file(file, kind="coco", out=where, name=job.model, truth=task["data"], format=job.format,
+                           split=task.get("split"), selection=selection)  # fmt: skip
+    run = Run.open(where)
+    same = run.manifest.data.get(file.name) == digest(file)
+    if not same or run.manifest.selection != selection:
+        what = "the samples differ from" if same else "these predictions are not"
+        raise StoreError(f"{what} those that were imported before: {file}. Remove {where} to import them anew")
+    return run
 
 
 def spent(finished: Sequence[Done]) -> float:
     """USD that the runs so far have cost, where their prices are known."""
     total = 0.0
     for done in finished:
-        if done.run is None or done.job.spec is None:
-            continue
-        known = cost.price_of(done.job.spec)
+        known = cost.price_of(done.job.spec) if done.asked and done.job.spec is not None else None
         if known is not None:
-            total += known.of(usage_of(done.run))
+            total += sum(known.of(usage_of(run)) for run in done.asked)
     return total
 
 

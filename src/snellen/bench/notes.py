@@ -1,9 +1,14 @@
-"""What stands under a decision: how large the objects are to the models, and other readings of their replies."""
+"""What stands under a decision: how large objects are to the models, other readings of replies, operating points."""
 
 from __future__ import annotations
 
 from snellen.bench.decide import Decision
 from snellen.evals.resolution import sentence as resolution
+
+
+def notes(decision: Decision) -> list[str]:
+    """All of it, a sentence or two each."""
+    return [*sizes(decision), *natives(decision), *points(decision), *at_recalls(decision)]
 
 
 def sizes(decision: Decision) -> list[str]:
@@ -30,4 +35,32 @@ def natives(decision: Decision) -> list[str]:
                 f"{row.name}: {decision.metric} {score} where the same replies are read as {told['notation']} "
                 f"({told['source']}) instead of {told['prescribed']}."
             )
+    return found
+
+
+HOW = {"best-f1-on-valid": "best F1 on the validation part", "fixed": "fixed", "at-recall": "at a recall"}
+"""Names of operating points in words."""
+
+
+def points(decision: Decision) -> list[str]:
+    """From which score boxes count, where not all do."""
+    told = ((row.name, row.facts.get("operating_point") or {}) for row in decision.rows)
+    return [
+        f"{name}: boxes scored {point['min_score']:.3g} and higher count ({HOW[point['name']]})."
+        for name, point in told
+        if point.get("min_score") is not None
+    ]
+
+
+def at_recalls(decision: Decision) -> list[str]:
+    """What models with confidences reach where they find as much as those without."""
+    found = []
+    for row in decision.rows:
+        for told in row.facts.get("at_recall", ()):
+            who = f"{row.name} at {told['beside']}'s recall ({told['recall']:.3f})"
+            if told["min_score"] is None:
+                found.append(f"{who}: it never finds as much.")
+            else:
+                figures = f"precision {told['precision']:.3f}, F1 {told['f1']:.3f}"
+                found.append(f"{who}: {figures}, boxes scored {told['min_score']:.3g} and higher.")
     return found

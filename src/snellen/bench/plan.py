@@ -1,25 +1,17 @@
-"""What a bench will do: the jobs, their folders, requests and price."""
+"""What a bench will do: the jobs, and their folders."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from snellen.bench.config import Bench, DataEntry, ModelEntry
-from snellen.core.errors import DataError, SnellenError
+from snellen.core.errors import SnellenError
 from snellen.core.specs import Json, ModelSpec
-from snellen.core.stages import Reply
-from snellen.evals.tasks import open_task
 from snellen.models.named import resolve
-from snellen.models.table import build
-from snellen.runs.capacity import check_capacity
-from snellen.runs.cost import Plan
-from snellen.runs.cost import plan as plan_cost
 from snellen.runs.manifest import Selection
-from snellen.runs.selection import survey
-from snellen.runs.store import Run, exists
 
 IMPORTED = "imported"
 """The regime of predictions that are there already."""
@@ -29,7 +21,7 @@ EXAM = "exam"
 
 @dataclass(frozen=True)
 class Job:
-    """One run: a model under a regime on a data set, with one seed."""
+    """One run: a model under a regime on a data set, with one seed. fault: why its model cannot be had."""
 
     data: str
     model: str
@@ -39,6 +31,7 @@ class Job:
     spec: ModelSpec | None = None
     predictions: Path | None = None
     format: str | None = None
+    fault: str = ""
 
     @property
     def name(self) -> str:
@@ -65,8 +58,12 @@ def _jobs(
         task = _detection(data, model, {})
         file = Path(model.predictions[data_name])
         return [Job(data_name, model_name, IMPORTED, 0, task, predictions=file, format=model.format)]
-    spec = _spec(model, models_file)
     regimes = data.regimes or ({EXAM: {}} if data.exam is not None else bench.regimes)
+    try:
+        spec = _spec(model, models_file)
+    except SnellenError as error:
+        task = _task(data, model, {})
+        return [Job(data_name, model_name, regime, bench.seeds[0], task, fault=str(error)) for regime in regimes]
     return [
         Job(data_name, model_name, regime, seed, _task(data, model, _seeded(options, seed)), with_seed(spec, seed))
         for regime, options in regimes.items()
@@ -113,95 +110,3 @@ def with_seed(spec: ModelSpec, seed: int) -> ModelSpec:
 def selection_of(bench: Bench) -> Selection:
     """The samples of each data set that the bench is about."""
     return Selection(sample=bench.sample, seed=bench.seed if bench.sample else 0)
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What a job will ask, cost and take. plan: of all its requests; None for predictions that are there already.
-
-    answered: requests with a reply in the store. seconds: of what is left, None where nobody knows; timed: where that
-    is from (`measured`, `declared`, `guessed`). fault: why the job cannot be done.
-    """
-
-    job: Job
-    plan: Plan | None = None
-    answered: int = 0
-    seconds: float | None = None
-    timed: str = ""
-    fault: str = ""
-
-    @property
-    def left(self) -> int:
-        """Requests still to be made."""
-        return 0 if self.plan is None else max(0, self.plan.requests - self.answered)
-
-    @property
-    def dollars(self) -> float | None:
-        """USD of what is left; 0 for what runs here without a price, None where the price is not known."""
-        if self.plan is None or self.job.spec is None or self.job.spec.provider in HERE:
-            return 0.0
-        if self.plan.dollars is None:
-            return None
-        return self.plan.dollars * self.left / max(1, self.plan.requests)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain."""
-        return {
-            "job": self.job.name, **({} if self.plan is None else self.plan.to_json()), "answered": self.answered,
-            "left": self.left, "seconds": self.seconds, "timed": self.timed, "fault": self.fault,
-        }  # fmt: skip
-
-
-HERE = frozenset({"fake", "random", "majority", "oracle", "observer", "replay", "hf", "onnx", "embedded"})
-"""Providers that run on this machine: no request costs money."""
-
-QUICK = frozenset({"fake", "random", "majority", "oracle", "observer", "replay"})
-"""Providers whose time is not worth a word."""
-
-WAIT, TOKENS_PER_SECOND = 1.0, 40.0
-"""A guess of a server's latency: what any request takes, and how fast an answer is written."""
-
-
-def forecast(bench: Bench, job: Job, out: Path | None = None) -> Forecast:
-    """What one job will ask, from its prompts, and what of it is answered in `out`; a fault where it cannot be done."""
-    try:
-        return _forecast(bench, job, out)
-    except SnellenError as error:
-        return Forecast(job, fault=str(error))
-
-
-def _forecast(bench: Bench, job: Job, out: Path | None) -> Forecast:
-    if job.spec is None:
-        if job.predictions is not None and not job.predictions.exists():
-            raise DataError(f"there is no such file: {job.predictions}")
-        return Forecast(job)
-    entry, task = bench.models[job.model], open_task(job.task)
-    if job.spec.provider not in {"hf", "onnx", "embedded"}:
-        build(job.spec, task=task)  # tells unknown providers and options, and missing keys
-    check_capacity(task, job.spec, requests=len(task.samples), context=entry.context,
-                   single_picture=entry.single_picture or None)  # fmt: skip
-    found = survey(task, selection_of(bench))
-    plan = plan_cost(task, job.spec, ids=found.ids, requests=found.requests)
-    stored = None if out is None or not exists(out / "runs" / job.name) else Run.open(out / "runs" / job.name)
-    answered = 0 if stored is None else len(stored.answered()[0])
-    whole = Forecast(job, plan, answered)
-    seconds, timed = _latency(entry, job, plan, found.samples, stored)
-    concurrency = job.spec.options.get("concurrency", 16 if job.spec.provider == "openai" else 1)
-    lanes = concurrency if isinstance(concurrency, int) and concurrency > 0 else 1
-    return replace(whole, seconds=None if seconds is None else seconds * whole.left / lanes, timed=timed)
-
-
-def _latency(entry: ModelEntry, job: Job, plan: Plan, samples: int, stored: Run | None) -> tuple[float | None, str]:
-    """Seconds a request: as measured in earlier replies, as declared, or a guess for models behind a server."""
-    if stored is not None:
-        known = [a.seconds for _, a in stored.replies() if isinstance(a, Reply) and a.seconds is not None]
-        if known:
-            return sum(known) / len(known), "measured"
-    if entry.seconds_per_image is not None:
-        return entry.seconds_per_image * samples / max(1, plan.requests), "declared"
-    assert job.spec is not None
-    if job.spec.provider in QUICK:
-        return 0.0, ""
-    if job.spec.provider == "openai":
-        return WAIT + plan.usage.output_tokens / max(1, plan.requests) / TOKENS_PER_SECOND, "guessed"
-    return None, ""

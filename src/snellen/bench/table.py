@@ -15,6 +15,7 @@ from snellen.bench.contrasts import Contrast, contrasts
 from snellen.bench.decide import Decision, Entry, decide, overall
 from snellen.bench.execute import Done, usage_of
 from snellen.bench.plan import EXAM, IMPORTED
+from snellen.bench.recalls import with_recalls
 from snellen.core.stages import Reply
 from snellen.evals.comparison import scored
 from snellen.evals.rollup import Rollup
@@ -118,7 +119,7 @@ def entries_of(bench: Bench, finished: Sequence[Done]) -> dict[str, list[Entry]]
         facts = {"model": model, "regime": regime, **costs(found, bench.models[model])}
         facts["classes"] = found[0].manifest.task.get("classes", "all")
         entries[data].append(Entry(name, data, tuple(scored(run) for run in found), facts))
-    return entries
+    return {data: [with_recalls(entry, each) for entry in each] for data, each in entries.items()}
 
 
 def entry_name(model: str, regime: str, *, several: bool) -> str:
@@ -153,6 +154,7 @@ def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
         "status": status,
         "resolution": runs[0].results()["facts"].get("resolution"),
         "native": _native(runs[0]),
+        "operating_point": runs[0].results()["facts"].get("operating_point"),
         "parameters": entry.parameters,
         "released": entry.released,
     }

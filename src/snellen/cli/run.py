@@ -219,7 +219,11 @@ def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json
     planned = plan(task, model.spec, ids=found.ids, requests=found.requests, draws=choices.draws)
     beside = out.rstrip("/").rpartition("/")[2] if "://" in out else out.rstrip("/")
     page = write_prompts(task, Path(beside + "-dry-run"), ids=found.ids)
-    facts: Mapping[str, Any] = {"samples": found.samples, **planned.to_json(), "prompts": str(page)}
+    answered = len(Run.open(out).answered()[0]) if exists(out) else 0
+    left, speed = found.requests - answered, speed_of(model.spec, out)
+    seconds = None if speed is None else speed.seconds * left / lanes(model.spec)
+    facts: Mapping[str, Any] = {"samples": found.samples, **planned.to_json(), "answered": answered, "seconds": seconds,
+                                "prompts": str(page)}  # fmt: skip
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -228,9 +232,12 @@ def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json
         f"about {planned.usage.input_tokens:,} tokens in and {planned.usage.output_tokens:,} out "
         f"(at most {planned.most.output_tokens:,})"
     )
+    from snellen.cli.watching import duration
     if planned.price is None:
         typer.echo("price unknown; give it with  -M price='[0.5, 1.5]'  (USD per million tokens in, out)")
     else:
+    from snellen.runs.speed import lanes, speed_of
+    from snellen.runs.store import Run, exists
         typer.echo(f"about {planned.dollars:.4g} USD, at most {planned.most_dollars:.4g} ({planned.price.source})")
     typer.echo(f"the first prompts: {page}")
 
@@ -242,3 +249,9 @@ def _tell(state: Progress) -> None:
 
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
+    if speed is None or seconds is None:
+        typer.echo("time unknown: there is no earlier reply of this model, beside this run or in the cache")
+    else:
+        which = f"{left:,} left, {lanes(model.spec)} at a time" if answered else f"{lanes(model.spec)} at a time"
+        known = f"{speed.seconds:.2g} s a request, measured on {speed.replies:,} replies in {speed.source}"
+        typer.echo(f"about {duration(seconds)} ({which}; {known})")

@@ -83,6 +83,13 @@ class ReplyCache:
         with self._lock, self._base:
             self._base.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", row)
 
+    def latest(self, model: str, *, count: int) -> list[Reply]:
+        """Up to `count` replies of a model, the newest first."""
+        asked = "SELECT reply FROM replies WHERE model = ? ORDER BY stored DESC LIMIT ?"
+        with self._lock:
+            rows = self._base.execute(asked, (model, count)).fetchall()
+        return [records.from_json(orjson.loads(row[0])) for row in rows]
+
     def size(self) -> Size:
         """How many replies of which models, and how large the file is."""
         with self._lock:

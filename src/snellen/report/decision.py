@@ -9,7 +9,7 @@ from typing import Any
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.bench.execute import Done
-from snellen.bench.notes import natives, sizes
+from snellen.bench.notes import notes
 from snellen.bench.plan import EXAM, IMPORTED, Job
 from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
@@ -99,7 +99,7 @@ def table(decision: Decision) -> Grid:
         Column("p (Holm)", "p"),
         *(COSTS[name] for name in shown),
     )
-    note = " ".join(filter(None, [_gap_note(decision), *sizes(decision), *natives(decision)]))
+    note = " ".join(filter(None, [_gap_note(decision), *notes(decision)]))
     rows = tuple(_row(row, shown) for row in decision.rows)
     return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, rows, note)
 

@@ -1,4 +1,4 @@
-"""Regular lists of numbers in columns: the same as any reader gives, or left to the one that looks at every value."""
+"""Lists of numbers in columns: the same as a parser of single values gives, or left to it."""
 
 from __future__ import annotations
 
@@ -11,69 +11,119 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.datasets.number_rows import number_rows
+from snellen.core.errors import DataError
+from snellen.datasets import coco as truth_files
+from snellen.datasets.coco_columns import annotation_rows
+from snellen.datasets.number_rows import NumberRows
 from snellen.datasets.prediction_files import coco
 
+ids, number = st.integers(1 - 2**53, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False)
 ROWS = st.lists(
-    st.fixed_dictionaries({
-        "image_id": st.integers(-10, 10**12),
-        "category_id": st.integers(0, 99),
-        "bbox": st.lists(st.floats(-1e6, 1e6) | st.integers(0, 9999), min_size=4, max_size=4),
-        "score": st.floats(0, 1),
-    }),
-    min_size=2,
+    st.fixed_dictionaries(
+        {"image_id": ids, "category_id": ids, "bbox": st.lists(number | ids, min_size=4, max_size=4)},
+        optional={"score": number, "segmentation": st.lists(number), "area": number},
+    ),
     max_size=30,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60, deadline=None)
-@given(ROWS, st.sampled_from([None, 1, 2]), st.sampled_from([700, 3000, 1 << 20]))
-def test_columns_are_what_a_parser_gives(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], indent: int | None, piece: int
-) -> None:
-    path = tmp_path_factory.mktemp("rows") / "results.json"
-    path.write_text(json.dumps([{key: row[key] for key in PLAIN} for row in rows], indent=indent))
-    found = number_rows(path, piece=piece)
+@given(ROWS, st.sampled_from([None, 1]))
+def test_columns_are_what_a_parser_gives(rows: list[dict[str, Any]], indent: int | None) -> None:
+    found = NumberRows(("image_id", "category_id"), {"score": np.nan})(json.dumps(rows, indent=indent).encode())
     assert found is not None
-    for key in rows[0]:
-        np.testing.assert_array_equal(found[key], np.array([row[key] for row in rows], dtype=float))
+    assert len(found) == len(rows)
+    for name in ("image_id", "category_id"):
+        assert found.ids[name].tolist() == [row[name] for row in rows]
+    np.testing.assert_array_equal(found.boxes, np.array([row["bbox"] for row in rows], dtype=float).reshape(-1, 4))
+    np.testing.assert_array_equal(found.numbers["score"], np.array([row.get("score", np.nan) for row in rows]))
 
 
 PLAIN = {"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4], "score": 0.5}
 LEFT = {
-    "no rows": "[]",
-    "one row": json.dumps([PLAIN]),
     "a name for a number": json.dumps([PLAIN, {**PLAIN, "image_id": "1"}]),
+    "a truth value for a number": json.dumps([PLAIN, {**PLAIN, "image_id": True}]),
+    "an id with a fraction": json.dumps([PLAIN, {**PLAIN, "image_id": 1.5}]),
+    "an id that no float keeps": json.dumps([PLAIN, {**PLAIN, "image_id": 2**53}]),
     "null": json.dumps([PLAIN, {**PLAIN, "score": None}]),
     "NaN": json.dumps([PLAIN, {**PLAIN, "score": float("nan")}]),
-    "a key less": json.dumps([PLAIN, {k: v for k, v in PLAIN.items() if k != "score"}]),
-    "another order": json.dumps([PLAIN, dict(reversed(PLAIN.items()))]),
+    "a number too large": json.dumps([PLAIN, PLAIN]).replace("0.5}]", "1e999}]"),
+    "a key less": json.dumps([PLAIN, {k: v for k, v in PLAIN.items() if k != "bbox"}]),
     "a short box": json.dumps([PLAIN, {**PLAIN, "bbox": [1, 2, 3]}]),
+    "a long box": json.dumps([PLAIN, {**PLAIN, "bbox": [1, 2, 3, 4, 5]}]),
     "a number missing": json.dumps([PLAIN, PLAIN]).replace("0.5}]", "}]"),
     "two numbers in one": json.dumps([PLAIN, PLAIN]).replace("0.5}]", "0.5.5}]"),
-    "nested": json.dumps([{**PLAIN, "more": {"a": 1}}] * 2),
+    "no object": json.dumps([PLAIN, 1]),
     "no list": json.dumps({"annotations": [PLAIN, PLAIN]}),
     "cut short": json.dumps([PLAIN, PLAIN])[:-20],
     "text after the end": json.dumps([PLAIN, PLAIN]) + "x",
-    "keys that differ by digits alone": '[{"a1": 1, "a2": 2}, {"a2": 1, "a1": 2}]',
 }
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_anything_else_is_left_to_the_careful_reader(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text(LEFT[name])
-    assert number_rows(path) is None
+def test_anything_else_is_left_to_the_careful_reader(name: str) -> None:
+    read = NumberRows(("image_id", "category_id"), {"score": np.nan})
+    assert read(json.dumps([PLAIN, PLAIN]).encode()) is not None
+    assert read(LEFT[name].encode()) is None
 
 
-@pytest.mark.parametrize("ids", [[1, 2], [1.5, 2], [2**60, 1]])
+@pytest.mark.parametrize("ids", [[1, 2], [1.0, 2], [2**53 + 1, 1]])
 def test_results_read_the_same_either_way(ids: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps([{**PLAIN, "image_id": i} for i in ids]))
     fast = coco(path)
-    monkeypatch.setattr("snellen.datasets.prediction_files.number_rows", lambda path: None)
+    monkeypatch.setattr("snellen.datasets.prediction_files._NUMBERS", lambda text: None)
     slow = coco(path)
-    assert list(fast.images) == list(slow.images)
+    assert list(fast.images) == list(slow.images) == ids
     np.testing.assert_array_equal(fast.boxes, slow.boxes)
     np.testing.assert_array_equal(fast.scores, slow.scores)
     assert (fast.image_kinds, fast.label_kinds) == (slow.image_kinds, slow.label_kinds)
+
+
+@pytest.mark.parametrize("key", ["image_id", "category_id"])
+@pytest.mark.parametrize("value", [True, None, 1.5, [1], {}])
+def test_a_reference_that_is_neither_number_nor_name_is_an_error_with_its_place(
+    key: str, value: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([PLAIN, {**PLAIN, key: value}]))
+    what = key.removesuffix("_id")
+    with pytest.raises(DataError, match=rf"prediction 1: the {what} must be a whole number or a name, got .*results"):
+        coco(path)
+
+
+ANNOTATION = {"id": 7, "image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4]}
+ANNOTATIONS: dict[str, list[dict[str, Any]]] = {
+    "plain": [{**ANNOTATION, "area": 12, "iscrowd": 1}, {**ANNOTATION, "area": 9.5, "iscrowd": 0}],
+    "bare": [ANNOTATION],
+    "more keys": [{**ANNOTATION, "segmentation": [[1, 2]]}, {**ANNOTATION, "extra": {"area": 1}}],
+    "names": [ANNOTATION, {**ANNOTATION, "image_id": "1"}],
+    "truth values": [{**ANNOTATION, "iscrowd": True}, {**ANNOTATION, "image_id": True}],
+    "nulls": [{**ANNOTATION, "area": None, "id": None}],
+    "far out": [{**ANNOTATION, "bbox": [1e308, 0, 1e308, 1]}],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("name", ANNOTATIONS)
+def test_annotations_read_the_same_either_way(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "gt.json"
+    images = [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]
+    path.write_text(
+        json.dumps({"images": images, "annotations": ANNOTATIONS[name], "categories": [{"id": 2, "name": "x"}]})
+    )
+    fast = truth_files.read(path)
+    monkeypatch.setattr("snellen.datasets.coco.annotation_rows", lambda text: None)
+    slow = truth_files.read(path)
+    for column in ("image", "label", "boxes", "area", "crowd"):
+        np.testing.assert_array_equal(getattr(fast, column), getattr(slow, column))
+    assert list(fast.annotation_ids) == list(slow.annotation_ids)
+    assert (fast.findings, fast.malformed, fast.image_refs) == (slow.findings, slow.malformed, slow.image_refs)
+    assert {row: json.loads(text) for row, text in fast.written.items()} == {
+        row: json.loads(text) for row, text in slow.written.items()
+    }
+
+
+def test_annotations_with_numbers_alone_need_no_careful_reader() -> None:
+    read = {name: annotation_rows(json.dumps(rows).encode()) is not None for name, rows in ANNOTATIONS.items()}
+    assert read == {name: name not in {"names", "truth values", "nulls"} for name in ANNOTATIONS}

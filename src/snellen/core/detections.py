@@ -18,6 +18,16 @@ Bool = NDArray[np.bool_]
 S = TypeVar("S", bound=np.generic)
 
 
+FARTHEST = 1e150
+"""Px. The area of a box whose corners lie farther out may be more than a float holds."""
+
+
+def sound(boxes: Float) -> Bool:
+    """Which boxes (n, 4) can be measured: corners that are numbers and not beyond `FARTHEST`, none inverted."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.abs(boxes) <= FARTHEST).all(axis=1) & (boxes[:, 2:] >= boxes[:, :2]).all(axis=1))
+
+
 def as_boxes(boxes: ArrayLike) -> Float:
     """`boxes` as float64 of shape (n, 4), read-only; an empty list gives shape (0, 4)."""
     array = np.asarray(boxes, dtype=np.float64)

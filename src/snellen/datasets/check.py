@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.detections import FARTHEST
 from snellen.core.labels import collisions
 from snellen.datasets.findings import Finding, Severity, counted, listed
 from snellen.datasets.raw import Raw
@@ -89,6 +90,9 @@ def _geometry(raw: Raw) -> Iterable[Finding]:
     bad = ~finite
     bad[list(raw.malformed)] = False
     yield from _rows(raw, "non-finite-box", "error", bad, "annotations with a non-finite bbox")
+    far = finite & (np.abs(boxes) > FARTHEST).any(axis=1)
+    yield from _rows(raw, "non-finite-box", "error", far, f"boxes beyond {FARTHEST:g} px, whose area is no number")
+    finite &= ~far
     with np.errstate(invalid="ignore"):
         sides = boxes[:, 2:] - boxes[:, :2]
         inverted = finite & (sides < 0).any(axis=1)

@@ -15,10 +15,11 @@ import numpy as np
 
 from snellen.core.detections import Bool, Int
 from snellen.core.errors import DataError
-from snellen.datasets.coco_columns import Columns
+from snellen.datasets.coco_columns import Columns, annotation_rows
 from snellen.datasets.findings import Finding, listed
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import Finder
+from snellen.datasets.number_rows import Numbers
 from snellen.datasets.raw import Id, Raw, index_of, index_of_numbers
 
 KNOWN = "known_category_ids"
@@ -45,10 +46,12 @@ def read(
     categories: list[dict[str, Any]] = []
     rest: dict[str, Any] = {}
     keys = set()
-    stream = JsonStream(path)
+    stream = JsonStream(path, rows=None if extras else annotation_rows)
     for key, value in _undisturbed(stream):
         keys.add(key)
-        if key == "annotations" and isinstance(value, list):
+        if key == "annotations" and isinstance(value, Numbers):
+            columns.add_numbers(value)
+        elif key == "annotations" and isinstance(value, list):
             columns.add(value, path)
         elif key == "images" and isinstance(value, list):
             images += value

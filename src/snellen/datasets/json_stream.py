@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -29,11 +29,16 @@ _CLOSE = re.compile(rb"\}\s*\]")
 
 
 class JsonStream:
-    """Walks the document at `path` (`.gz` too). After the walk, `sha256` is that of the bytes on disk."""
+    """Walks the document at `path` (`.gz` too). After the walk, `sha256` is that of the bytes on disk.
 
-    def __init__(self, path: Path, *, piece: int = PIECE) -> None:
+    rows: gets the text of a piece of an array first, itself a JSON array; what it makes of that comes instead of the
+    list of items. None: it is left to the walk. It must refuse what is no JSON.
+    """
+
+    def __init__(self, path: Path, *, piece: int = PIECE, rows: Callable[[bytes], object] | None = None) -> None:
         self.path = path
         self.piece = piece
+        self.rows = rows
         self.sha256 = ""
         self._digest = hashlib.sha256()
         self._buffer = b""
@@ -101,7 +106,7 @@ class JsonStream:
         self._at = found.end()
         return str(self._parse(b'"' + found.group(1) + b'"'))
 
-    def _array(self) -> Iterator[list[Any]]:
+    def _array(self) -> Iterator[Any]:
         empty = True
         while (sign := self._skip(commas=True)) != b"]":
             if not sign:
@@ -114,7 +119,7 @@ class JsonStream:
         if empty:
             yield []
 
-    def _items(self) -> tuple[list[Any], int]:
+    def _items(self) -> tuple[Any, int]:
         """Whole items from here on and where they end: first by guesses that parsing confirms, else by counting."""
         last = self._buffer.rfind(b"}", self._at, self._at + self.piece)
         close = _CLOSE.search(self._buffer, self._at, self._at + self.piece)
@@ -122,8 +127,12 @@ class JsonStream:
         if last > 0 and _NEXT.match(self._buffer, last + 1):
             guesses.append(last)
         for guess in guesses:
+            text = b"[%b]" % self._buffer[self._at : guess + 1]
+            found = self.rows(text) if self.rows else None
+            if found is not None:
+                return found, guess + 1
             try:
-                return orjson.loads(b"[" + self._buffer[self._at : guess + 1] + b"]"), guess + 1
+                return orjson.loads(text), guess + 1
             except orjson.JSONDecodeError:
                 pass
         end = self._scan(array=True)

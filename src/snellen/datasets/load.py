@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.core.detections import BoxTable
+from snellen.core.detections import BoxTable, sound
 from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.tables import Table
 from snellen.datasets.check import check
@@ -81,15 +81,14 @@ def settle(raw: Raw, *, allow: Collection[str] = (), part: Part | None = None) -
     refuse(findings, allow=allow)
     class_file, described = part.describe(raw.classes) if part else (None, [])
     findings += described
-    sound = (raw.image >= 0) & (raw.label >= 0) & np.isfinite(raw.boxes).all(axis=1)
-    sound[sound] = (raw.boxes[sound, 2:] >= raw.boxes[sound, :2]).all(axis=1)
-    left = int((~sound).sum())
+    kept = (raw.image >= 0) & (raw.label >= 0) & sound(raw.boxes)
+    left = int((~kept).sum())
     if left:
         findings.insert(
             0, Finding("left-out", "warning", f"{left:,} boxes were left out as allowed", left, str(raw.source))
         )
     names = _unique(raw.files)
-    rows = np.flatnonzero(sound)
+    rows = np.flatnonzero(kept)
     boxes = raw.boxes[rows]
     area = raw.area[rows] if len(raw.area) else np.full(len(rows), np.nan)
     plain = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from snellen.core.detections import as_boxes
 from snellen.core.errors import DataError, unknown
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import walk
-from snellen.datasets.number_rows import number_rows
+from snellen.datasets.number_rows import NumberRows, Numbers
 from snellen.datasets.rows import Gathered, Rows, required
 from snellen.datasets.text import read_text
 from snellen.datasets.unpickle import read_pickle
@@ -25,23 +24,7 @@ from snellen.datasets.yolo_lines import read_lines
 
 def coco(path: Path) -> Rows:
     """COCO results: a list of {image_id, category_id, bbox xywh, score}, or a COCO file whose boxes have scores."""
-    return _numbers_alone(path) or _results(path).rows(("id", "name", "stem"), ("id", "name"))
-
-
-def _numbers_alone(path: Path) -> Rows | None:
-    """The rows of a results file that holds numbers alone, row after row alike: the usual case, read in columns."""
-    found = number_rows(path) if path.suffix == ".json" else None
-    if found is None or not {"image_id", "category_id", "bbox"} <= set(found) or found["bbox"].shape[1:] != (4,):
-        return None
-    ids = [found[key] for key in ("image_id", "category_id")]
-    if any(column.ndim != 1 or not ((np.abs(column) < 2**53) & (column == np.floor(column))).all() for column in ids):
-        return None
-    scores = found.get("score", np.full(len(ids[0]), np.nan))
-    if scores.ndim != 1:
-        return None
-    boxes = np.column_stack([found["bbox"][:, :2], found["bbox"][:, :2] + found["bbox"][:, 2:]])
-    images, labels = (column.astype(np.int64) for column in ids)
-    return Rows(images, labels, as_boxes(boxes), scores, ("id", "name", "stem"), ("id", "name"))  # type: ignore[arg-type]
+    return _results(path).rows(("id", "name", "stem"), ("id", "name"))
 
 
 def ultralytics(path: Path) -> Rows:
@@ -55,11 +38,14 @@ def ultralytics(path: Path) -> Rows:
 def _results(path: Path, *, names: bool = False) -> Gathered:
     gathered = Gathered(path)
     met = False
-    for key, items in JsonStream(path):
-        if key not in {"", "annotations"} or not isinstance(items, list):
+    for key, items in JsonStream(path, rows=None if names else _NUMBERS):
+        if key not in {"", "annotations"} or not isinstance(items, list | Numbers):
             continue
         met = True
-        required(items, ("image_id", "category_id", "bbox"), path, start=len(gathered.images))
+        if isinstance(items, Numbers):
+            gathered.add_numbers(items)
+            continue
+        required(items, ("image_id", "category_id", "bbox"), path, start=gathered.count)
         gathered.add(
             [item.get("file_name", item["image_id"]) if names else item["image_id"] for item in items],
             [item["category_id"] for item in items],
@@ -69,6 +55,10 @@ def _results(path: Path, *, names: bool = False) -> Gathered:
     if not met:
         raise DataError(f"results are a list of predictions, or an object with 'annotations': {path}")
     return gathered
+
+
+_NUMBERS = NumberRows(("image_id", "category_id"), {"score": np.nan})
+"""The usual rows of results."""
 
 
 def detectron2(path: Path) -> Rows:
@@ -83,7 +73,7 @@ def detectron2(path: Path) -> Rows:
     gathered = Gathered(path)
     for entry in value:
         items = entry["instances"]
-        required(items, ("category_id", "bbox"), path, start=len(gathered.images))
+        required(items, ("category_id", "bbox"), path, start=gathered.count)
         gathered.add(
             [entry["image_id"]] * len(items),
             [item["category_id"] for item in items],
@@ -127,7 +117,7 @@ def fiftyone(path: Path) -> Rows:
         raise DataError(f"a FiftyOne export has labels or samples, got {', '.join(parts) or 'nothing'}: {path}")
     classes = parts.get("classes") or []
     for name, items in found.items():
-        required(items, ("label", "bounding_box"), path, start=len(gathered.images))
+        required(items, ("label", "bounding_box"), path, start=gathered.count)
         labels = [
             classes[i["label"]] if type(i["label"]) is int and i["label"] < len(classes) else i["label"] for i in items
         ]

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from snellen.core.detections import BoxTable, Int
+from snellen.core.detections import BoxTable, Int, sound
 from snellen.core.errors import DataError, SpecError
 from snellen.core.labels import ClassIndex
 from snellen.core.specs import Json
@@ -28,8 +28,9 @@ AMBIGUOUS = -2
 class Predictions:
     """table: the predictions, its images those of the data set; label -1 is a class outside the taxonomy.
 
-    counts: rows by what became of them: `placed`, `unknown-image`, `unreadable-box` (not finite or inverted; both are
-    left out), `unknown-category` and `missing-score` (both stay). images_by, classes_by: how references were read.
+    counts: rows by what became of them: `placed`, `unknown-image`, `unreadable-box` (not finite, inverted or beyond
+    1e150 px; both are left out), `unknown-category` and `missing-score` (both stay). images_by, classes_by: how
+    references were read.
     """
 
     table: BoxTable
@@ -82,8 +83,7 @@ def read_predictions(
         label_kinds = ("name", "index1", "index0")
     label, classes_by, rivals = _resolve(rows.labels, _label_indexes(dataset), _kinds(label_kinds, classes, LabelKind))
     boxes = _pixels(rows, image, dataset)
-    with np.errstate(invalid="ignore"):
-        readable = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] >= boxes[:, :2]).all(axis=1)
+    readable = sound(boxes)
     if len(rows) and not (image >= 0).any():
         here = listed([str(rows.images[i]) for i in _firsts(rows.images, np.arange(len(rows)))[:3]])
         there = listed(list(dataset.truth.images[:3]))
@@ -125,7 +125,7 @@ def read_predictions(
 def _findings(counts: Mapping[str, int], rows: Rows, image: Int, label: Int, source: Path) -> list[Finding]:
     said = {
         "unknown-image": ("are of images that the data set does not have: left out", rows.images, image < 0),
-        "unreadable-box": ("have a box that is not finite or inverted: left out", rows.images, None),
+        "unreadable-box": ("have a box that is not finite, inverted or beyond 1e150 px: left out", rows.images, None),
         "unknown-category": (
             "are of categories that the data set does not have: kept as wrong",
             rows.labels,

@@ -71,12 +71,12 @@ class Raw:
 def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
     """For each of `wanted` its place in `ids` (the first), -1 where absent; and how many met only as text = number.
 
-    Text and number meet only where no two ids have the same text.
+    Text and number meet only where no two ids have the same text. `True` is no number, and is nowhere.
     """
     places: dict[Hashable, int] = {}
     for i, key in enumerate(ids):
         places.setdefault(key, i)
-    found = [places.get(key, -1) if isinstance(key, Hashable) else -1 for key in wanted]
+    found = [places.get(key, -1) if isinstance(key, Hashable) and type(key) is not bool else -1 for key in wanted]
     column = np.array(found, dtype=np.int64)
     missing = np.flatnonzero(column < 0)
     if not len(missing):
@@ -87,7 +87,7 @@ def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np
         texts[text] = -1 if text in texts else i
     met = 0
     for row in missing.tolist():
-        if isinstance(wanted[row], int | str):
+        if type(wanted[row]) in {int, str}:
             column[row] = texts.get(str(wanted[row]), -1)
             met += int(column[row] >= 0)
     return column, met

@@ -9,9 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from snellen.core.boxes import Float
-from snellen.core.detections import as_boxes
+from snellen.core.detections import Float, as_boxes
 from snellen.core.errors import DataError
+from snellen.datasets.coco_columns import Ids
+from snellen.datasets.number_rows import Numbers
 
 ImageKind: TypeAlias = Literal["id", "name", "stem"]
 LabelKind: TypeAlias = Literal["id", "index0", "index1", "name"]
@@ -41,18 +42,29 @@ class Gathered:
     """Rows gathered piece by piece."""
 
     source: Path
-    images: list[Any] = field(default_factory=list)
-    labels: list[Any] = field(default_factory=list)
+    images: Ids = field(default_factory=Ids)
+    labels: Ids = field(default_factory=Ids)
     boxes: list[Float] = field(default_factory=list)
     scores: list[Float] = field(default_factory=list)
+    count: int = 0
+
+    def add_numbers(self, rows: Numbers) -> None:
+        """Adds rows that are numbers alone."""
+        self.images.add(rows.ids["image_id"])
+        self.labels.add(rows.ids["category_id"])
+        self.boxes.append(rows.boxes)
+        self.scores.append(rows.numbers["score"])
+        self.count += len(rows)
 
     def add(self, images: Iterable[Any], labels: Iterable[Any], boxes: Sequence[Any], scores: Sequence[Any]) -> None:
-        """Adds rows; boxes are lists of four numbers, scores numbers or None. DataError with the row's place."""
-        start = len(self.images)
-        self.images += images
-        self.labels += labels
-        self.boxes.append(self._boxes(boxes, start))
-        self.scores.append(self._scores(scores, start))
+        """Adds rows: references numbers or texts, boxes lists of four numbers, scores numbers or None. DataError with
+        the row's place.
+        """
+        self.images.add(self._references("image", images))
+        self.labels.add(self._references("category", labels))
+        self.boxes.append(self._boxes(boxes, self.count))
+        self.scores.append(self._scores(scores, self.count))
+        self.count += len(boxes)
 
     def rows(
         self,
@@ -64,13 +76,24 @@ class Gathered:
     ) -> Rows:
         """All rows; `order` is that of the boxes gathered."""
         boxes = np.concatenate(self.boxes) if self.boxes else np.zeros((0, 4))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # what is no box then is counted
             if order == "xywh":
                 boxes = np.column_stack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
             elif order == "cxcywh":
                 boxes = np.column_stack([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2])
         scores = np.concatenate(self.scores) if self.scores else np.zeros(0)
-        return Rows(_column(self.images), _column(self.labels), as_boxes(boxes), scores, image_kinds, label_kinds, unit)
+        images, labels = self.images.column(), self.labels.column()
+        return Rows(images, labels, as_boxes(boxes), scores, image_kinds, label_kinds, unit)  # type: ignore[arg-type]
+
+    def _references(self, what: str, values: Iterable[Any]) -> list[Any]:
+        found = [int(v) if type(v) is float and v.is_integer() else v for v in values]
+        wrong = next((i for i, v in enumerate(found) if type(v) is not int and type(v) is not str), None)
+        if wrong is not None:
+            raise DataError(
+                f"prediction {self.count + wrong}: the {what} must be a whole number or a name, got "
+                f"{str(found[wrong])[:80]}: {self.source}"
+            )
+        return found
 
     def _boxes(self, boxes: Sequence[Any], start: int) -> Float:
         for i, box in enumerate(boxes):
@@ -85,10 +108,6 @@ class Gathered:
             if score is not None and type(score) not in {int, float}:
                 raise DataError(f"prediction {start + i}: a score must be a number, got {score!r}: {self.source}")
         return np.array([np.nan if score is None else score for score in scores], dtype=np.float64)
-
-
-def _column(values: list[Any]) -> Sequence[Any]:
-    return np.array(values, dtype=np.int64) if values and all(type(v) is int for v in values) else values  # type: ignore[return-value]
 
 
 def required(items: Sequence[Any], keys: Sequence[str], source: Path, *, start: int = 0) -> None:

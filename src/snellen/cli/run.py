@@ -109,32 +109,42 @@ def run(
     if dry_run:
         _dry_run(asked, answering, choices, out, as_json=json_)
         return
-    if not no_probe:
-        check_probe(asked, answering)
+    native = None if no_probe else check_probe(asked, answering)
     here = carry_out(asked, answering, choices, out, budget=budget, quiet=quiet)
-    finish(here, score=score, as_json=json_)
+    finish(here, score=score, as_json=json_, native=native)
 
 
-def check_probe(task: AnyTask, model: Model) -> None:
+def check_probe(task: AnyTask, model: Model) -> str | None:
     """GuardError where a probe of `model` contradicts the notation that the task declares; a hint where none was made.
 
-    Only where boxes are asked of a model that writes them as text, in a notation that the protocol leaves open.
+    Where the protocol prescribes one notation to every model (WADE), that one is scored all the same: the result is
+    the notation to read the replies in beside it. None where nothing is to be read otherwise.
     """
     from snellen.core.errors import GuardError
     from snellen.evals.native import asks_boxes, detection_spec, fixes_notation, prescribed
-    from snellen.models.table import SPEAKING
+    from snellen.models.table import speaks
+    from snellen.probing.contradiction import preset
     from snellen.probing.memory import recall
 
-    if model.spec.provider not in SPEAKING or not asks_boxes(task.spec) or fixes_notation(task.spec):
-        return
-    found = recall(model, prompt=str(detection_spec(task.spec)["prompt"]), notation=prescribed(task.spec))
+    if not speaks(model) or not asks_boxes(task.spec):
+        return None
+    prompt, notation = str(detection_spec(task.spec)["prompt"]), prescribed(task.spec)
+    found = recall(model, prompt=prompt, notation=notation)
     if found is None:
-        _say(f"{model.spec} was not probed: that it writes boxes as declared is taken on trust (snellen probe)")
-    elif found.contradicted:
+        how = f"snellen probe {model.spec} --prompt {prompt} --notation {notation}"
+        _say(f"{model.spec} was not probed: that it writes boxes as declared is taken on trust ({how})")
+        return None
+    if not found.contradicted:
+        return None
+    if not fixes_notation(task.spec):
         raise GuardError(
             f"{found.reason}. Declare that notation (-T notation=...; where a preset fixes it, of the task detect), "
             "or go on with --no-probe"
         )
+    native = preset(found.best)
+    beside = "" if native is None else f"; the score of the same replies read as {native} stands beside it"
+    _say(f"{found.reason}. {task.spec['task']} prescribes {notation}, which is scored{beside}")
+    return native
 
 
 def task_spec(name: str, data: str | None, options: Sequence[str]) -> dict[str, Json]:
@@ -175,8 +185,11 @@ def carry_out(
     return here
 
 
-def finish(here: Run, *, score: bool, as_json: bool) -> None:
-    """Scores a complete run and prints the results. IncompleteError where answers are missing."""
+def finish(here: Run, *, score: bool, as_json: bool, native: str | None = None) -> None:
+    """Scores a complete run, also as read in the notation `native`, and prints the results.
+
+    IncompleteError where answers are missing.
+    """
     done, failed = here.answered()
     missing = here.manifest.requests - len(done)
     if missing:
@@ -192,6 +205,10 @@ def finish(here: Run, *, score: bool, as_json: bool) -> None:
     from snellen.evals.scores import score as score_run
 
     results = score_run(here)
+    if native is not None:
+        from snellen.evals.native import add_native
+
+        results = add_native(here, native, source="probed")
     if as_json:
         typer.echo(json.dumps(results.to_json(flat=True)))
         return
@@ -211,9 +228,12 @@ def _why(here: Run, failed: Collection[Key]) -> str:
 
 
 def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json: bool) -> None:
+    from snellen.cli.watching import duration
     from snellen.runs.cost import plan
     from snellen.runs.preview import write_prompts
     from snellen.runs.selection import survey
+    from snellen.runs.speed import lanes, speed_of
+    from snellen.runs.store import Run, exists
 
     found = survey(task, choices.selection, draws=choices.draws)
     planned = plan(task, model.spec, ids=found.ids, requests=found.requests, draws=choices.draws)
@@ -232,13 +252,16 @@ def _dry_run(task: AnyTask, model: Model, choices: Choices, out: str, *, as_json
         f"about {planned.usage.input_tokens:,} tokens in and {planned.usage.output_tokens:,} out "
         f"(at most {planned.most.output_tokens:,})"
     )
-    from snellen.cli.watching import duration
     if planned.price is None:
         typer.echo("price unknown; give it with  -M price='[0.5, 1.5]'  (USD per million tokens in, out)")
     else:
-    from snellen.runs.speed import lanes, speed_of
-    from snellen.runs.store import Run, exists
         typer.echo(f"about {planned.dollars:.4g} USD, at most {planned.most_dollars:.4g} ({planned.price.source})")
+    if speed is None or seconds is None:
+        typer.echo("time unknown: there is no earlier reply of this model, beside this run or in the cache")
+    else:
+        which = f"{left:,} left, {lanes(model.spec)} at a time" if answered else f"{lanes(model.spec)} at a time"
+        known = f"{speed.seconds:.2g} s a request, measured on {speed.replies:,} replies in {speed.source}"
+        typer.echo(f"about {duration(seconds)} ({which}; {known})")
     typer.echo(f"the first prompts: {page}")
 
 
@@ -249,9 +272,3 @@ def _tell(state: Progress) -> None:
 
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
-    if speed is None or seconds is None:
-        typer.echo("time unknown: there is no earlier reply of this model, beside this run or in the cache")
-    else:
-        which = f"{left:,} left, {lanes(model.spec)} at a time" if answered else f"{lanes(model.spec)} at a time"
-        known = f"{speed.seconds:.2g} s a request, measured on {speed.replies:,} replies in {speed.source}"
-        typer.echo(f"about {duration(seconds)} ({which}; {known})")

@@ -9,16 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.core.errors import DataError, SpecError
+from snellen.core.errors import SpecError
 from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Failed, Key, Prompt, Reply
+from snellen.models.looking import Opened, in_batches, only_choices
 from snellen.models.options import Options
 
 Float = NDArray[np.float64]
@@ -30,6 +30,8 @@ Compare: TypeAlias = Callable[[Sequence[Any], Sequence[str]], Float]
 class Scorer:
     """A model that compares pictures and texts. `template`, where given, replaces the prompts' own."""
 
+    speaks: ClassVar[bool] = False
+
     spec: ModelSpec
     compare: Compare = field(repr=False)
     batch_size: int = 8
@@ -40,20 +42,9 @@ class Scorer:
 
         SpecError for a prompt that asks for something else than one of several options.
         """
-        waiting = iter(prompts)
-        while batch := list(islice(waiting, self.batch_size)):
-            good: list[tuple[Prompt, Any]] = []
-            for prompt in batch:
-                _check(prompt)
-                try:
-                    good.append((prompt, prompt.pictures[-1].image()))
-                except DataError as error:
-                    yield prompt.key, Failed("picture", str(error))
-            yield from self._scored(good)
+        return in_batches(prompts, self._scored, check=only_choices, batch_size=self.batch_size)
 
-    def _scored(self, asked: Sequence[tuple[Prompt, Any]]) -> Iterator[tuple[Key, Reply]]:
-        if not asked:
-            return
+    def _scored(self, asked: Sequence[Opened]) -> Iterator[tuple[Key, Reply]]:
         started = time.monotonic()
         texts = {text: i for i, text in enumerate(dict.fromkeys(t for p, _ in asked for t in self._texts(p)))}
         logits = self.compare([image for _, image in asked], list(texts))
@@ -65,13 +56,6 @@ class Scorer:
 
     def _texts(self, prompt: Prompt) -> list[str]:
         return [(self.template or prompt.template).replace("{label}", label) for label in prompt.labels]
-
-
-def _check(prompt: Prompt) -> None:
-    if not prompt.labels or prompt.wants != "choice":
-        raise SpecError(f"a scorer of options answers closed questions with options only: {prompt.key.sample}")
-    if not prompt.pictures:
-        raise SpecError(f"a scorer of options needs a picture: {prompt.key.sample}")
 
 
 def hf_scorer(spec: ModelSpec, config: Any) -> Scorer:

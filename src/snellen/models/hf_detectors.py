@@ -9,19 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import Detections
-from snellen.core.errors import DataError, NotInstalledError, SpecError
+from snellen.core.errors import NotInstalledError, SpecError
 from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Failed, Key, Prompt, Reply
 from snellen.models.hf import device_and_dtype, hub_options, read_common, source
 from snellen.models.hf_phrases import Phrases, chunks_of
+from snellen.models.looking import Opened, in_batches, only_boxes
 from snellen.models.options import Options
 
 Float = NDArray[np.float64]
@@ -34,8 +34,18 @@ class Found(NamedTuple):
     scores: Float
 
 
-Look: TypeAlias = Callable[[Sequence[Any], Sequence[tuple[str, ...]]], list[tuple[Found, tuple[str, ...]]]]
-"""Pictures and the labels asked for -> per picture what was found, and the names of the classes in its columns."""
+class Looked(NamedTuple):
+    """What was found in a picture, the names of the classes in its columns, and the size that the picture had in the
+    network's input, without what it was padded with.
+    """
+
+    found: Found
+    names: tuple[str, ...]
+    seen: Size
+
+
+Look: TypeAlias = Callable[[Sequence[Any], Sequence[tuple[str, ...]]], list[Looked]]
+"""Pictures and the labels asked for -> what was found in each."""
 
 SOFTMAX = frozenset({"detr", "yolos", "table-transformer", "maskformer"})
 """Detectors whose last class means "nothing"; the others give every class a sigmoid of its own."""
@@ -44,6 +54,8 @@ SOFTMAX = frozenset({"detr", "yolos", "table-transformer", "maskformer"})
 @dataclass(frozen=True)
 class Detector:
     """A loaded detector. `look` runs the network; at most `most` detections of at least `min_score` are kept."""
+
+    speaks: ClassVar[bool] = False
 
     spec: ModelSpec
     look: Look = field(repr=False)
@@ -56,28 +68,16 @@ class Detector:
 
         SpecError for a prompt that asks for something else than boxes.
         """
-        waiting = iter(prompts)
-        while batch := list(islice(waiting, self.batch_size)):
-            good: list[tuple[Prompt, Any]] = []
-            for prompt in batch:
-                if prompt.wants == "choice" or not prompt.pictures:
-                    raise SpecError(f"a detector answers prompts for boxes, with a picture: {prompt.key.sample}")
-                try:
-                    good.append((prompt, prompt.pictures[-1].image()))
-                except DataError as error:
-                    yield prompt.key, Failed("picture", str(error))
-            yield from self._detect(good)
+        return in_batches(prompts, self._detect, check=only_boxes, batch_size=self.batch_size)
 
-    def _detect(self, asked: Sequence[tuple[Prompt, Any]]) -> Iterator[tuple[Key, Reply]]:
-        if not asked:
-            return
+    def _detect(self, asked: Sequence[Opened]) -> Iterator[tuple[Key, Reply]]:
         started = time.monotonic()
         found = self.look([image for _, image in asked], [prompt.labels for prompt, _ in asked])
         seconds = (time.monotonic() - started) / len(asked)
-        for (prompt, image), (said, names) in zip(asked, found, strict=True):
+        for (prompt, image), (said, names, seen) in zip(asked, found, strict=True):
             size = Size(*image.size)
             detections = best(said, names, size=size, most=self.most, min_score=self.min_score)
-            yield prompt.key, Reply(detections=detections, sent=(size,), seconds=seconds)
+            yield prompt.key, Reply(detections=detections, sent=(size,), seen=(seen,), seconds=seconds)
 
 
 def best(found: Found, names: Sequence[str], *, size: Size, most: int, min_score: float) -> Detections:
@@ -102,14 +102,16 @@ def detector(spec: ModelSpec, config: Any) -> Detector:
     names = [str(config.id2label.get(i, f"class {i}")) for i in range(len(config.id2label))]
     last = config.model_type in SOFTMAX
 
-    def look(images: Sequence[Any], labels: Sequence[tuple[str, ...]]) -> list[tuple[Found, tuple[str, ...]]]:
-        logits, boxes = _run(model, shown(images=list(images), return_tensors="pt"))
+    def see(images: Sequence[Any], labels: Sequence[tuple[str, ...]]) -> list[Looked]:
+        inputs = shown(images=list(images), return_tensors="pt")
+        logits, boxes = _run(model, inputs)
         scores = _softmax(logits)[..., :-1] if last else _sigmoid(logits)
         kept = [i for i in range(min(len(names), scores.shape[-1])) if names[i] != "N/A"]
         chosen = tuple(names[i] for i in kept)
-        return [(Found(b, s[:, kept]), chosen) for b, s in zip(boxes, scores, strict=True)]
+        sizes = _seen(inputs)
+        return [Looked(Found(b, s[:, kept]), chosen, n) for b, s, n in zip(boxes, scores, sizes, strict=True)]
 
-    return Detector(spec, look, **settings)
+    return Detector(spec, see, **settings)
 
 
 def grounder(spec: ModelSpec, config: Any) -> Detector:
@@ -142,35 +144,38 @@ def _dino(model: Any, processor: Any, template: str) -> Look:
     """Grounding DINO: one text "a. b. c."; a class scores as its best token does."""
     limit = int(getattr(model.config, "max_text_len", 256))
 
-    def look(images: Sequence[Any], labels: Sequence[tuple[str, ...]]) -> list[tuple[Found, tuple[str, ...]]]:
+    def see(images: Sequence[Any], labels: Sequence[tuple[str, ...]]) -> list[Looked]:
         return [_one(image, names) for image, names in zip(images, labels, strict=True)]
 
-    def _one(image: Any, names: tuple[str, ...]) -> tuple[Found, tuple[str, ...]]:
-        parts = []
+    def _one(image: Any, names: tuple[str, ...]) -> Looked:
+        parts, seen = [], Size(*image.size)
         for phrases in chunks_of([template.format(label=n) for n in names], processor.tokenizer, limit=limit):
             inputs = processor(images=image, text=phrases.text, return_tensors="pt")
             logits, boxes = _run(model, inputs)
+            (seen,) = _seen(inputs)
             parts.append(Found(boxes[0], _by_phrase(_sigmoid(logits[0]), phrases)))
-        return _side_by_side(parts), names
+        return Looked(_side_by_side(parts), names, seen)
 
-    return look
+    return see
 
 
 def _owl(model: Any, processor: Any, template: str) -> Look:
     """OWL-ViT and OWLv2: a text per class; boxes are parts of the picture padded to a square (right and bottom)."""
     padded = model.config.model_type == "owlv2"
 
-    def look(images: Sequence[Any], labels: Sequence[tuple[str, ...]]) -> list[tuple[Found, tuple[str, ...]]]:
+    def see(images: Sequence[Any], labels: Sequence[tuple[str, ...]]) -> list[Looked]:
         return [_one(image, names) for image, names in zip(images, labels, strict=True)]
 
-    def _one(image: Any, names: tuple[str, ...]) -> tuple[Found, tuple[str, ...]]:
+    def _one(image: Any, names: tuple[str, ...]) -> Looked:
         texts = [template.format(label=name) for name in names]
-        logits, boxes = _run(model, processor(images=image, text=[texts], return_tensors="pt", truncation=True))
-        width, height = image.size
-        side = np.tile([max(width, height) / width, max(width, height) / height], 2) if padded else 1.0
-        return Found(boxes[0] * side, _sigmoid(logits[0])[:, : len(names)]), names
+        inputs = processor(images=image, text=[texts], return_tensors="pt", truncation=True)
+        logits, boxes = _run(model, inputs)
+        square = np.array(image.size) / max(image.size) if padded else np.ones(2)  # the picture's share of the input
+        (size,) = _seen(inputs)
+        seen = Size(*(max(1, round(side * share)) for side, share in zip(size, square.tolist(), strict=True)))
+        return Looked(Found(boxes[0] / np.tile(square, 2), _sigmoid(logits[0])[:, : len(names)]), names, seen)
 
-    return look
+    return see
 
 
 def _by_phrase(scores: Float, phrases: Phrases) -> Float:
@@ -222,6 +227,15 @@ def _image_processor(spec: ModelSpec, model_type: str) -> Any:
         from transformers.models.rt_detr.image_processing_pil_rt_detr import RTDetrImageProcessorPil
 
         return RTDetrImageProcessorPil.from_pretrained(source(spec), **hub_options(spec))
+
+
+def _seen(inputs: Any) -> list[Size]:
+    """The size of each picture in the input: of a batch padded to one size what its mask leaves, else all of it."""
+    height, width = inputs["pixel_values"].shape[-2:]
+    mask = inputs.get("pixel_mask")
+    if mask is None:
+        return [Size(int(width), int(height))] * len(inputs["pixel_values"])
+    return [Size(int(one.any(0).sum()), int(one.any(1).sum())) for one in mask.bool()]
 
 
 def _run(model: Any, inputs: Any) -> tuple[Float, Float]:

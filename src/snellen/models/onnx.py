@@ -22,6 +22,7 @@ from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import AnyTask, Failed, Key, Model, Prompt, Reply
 from snellen.models.clip import Scorer, scorer_settings
+from snellen.models.looking import in_batches, only_boxes
 from snellen.models.onnx_layouts import IMAGENET, LAYOUTS, Candidates, Layout, detections, frame, read, suppressed
 from snellen.models.options import Options
 
@@ -44,16 +45,11 @@ class OnnxDetector:
     most: int = 300
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[tuple[Key, Reply | Failed]]:
-        """Detections on the last picture of each prompt, in order. A picture that cannot be read is Failed."""
-        for prompt in prompts:
-            if prompt.wants == "choice" or not prompt.pictures:
-                raise SpecError(f"a detector answers prompts for boxes, with a picture: {prompt.key.sample}")
-            try:
-                image = prompt.pictures[-1].image()
-            except DataError as error:
-                yield prompt.key, Failed("picture", str(error))
-                continue
-            yield prompt.key, self._detect(image)
+        """Detections on the last picture of each prompt, in order. A picture that cannot be read is Failed.
+
+        SpecError for a prompt that asks for something else than boxes.
+        """
+        return in_batches(prompts, lambda asked: [(p.key, self._detect(image)) for p, image in asked], check=only_boxes)
 
     def _detect(self, image: Image.Image) -> Reply:
         started = time.monotonic()

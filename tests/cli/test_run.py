@@ -126,6 +126,26 @@ def test_an_import_cannot_be_retried(capsys, tmp_path) -> None:
     assert "imported" in err
 
 
+def test_a_dry_run_tells_the_time_where_the_model_has_answered_before(capsys, tmp_path, loopback, monkeypatch) -> None:
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache.sqlite"))
+    words = ("run", *EXAM, "-m", "openai/x", "-M", f"base_url={loopback('--latency', '0.2')}", "-M", "concurrency=4")
+    folders = {name: tmp_path / name / "r" for name in ("one", "two")}
+    assert "time unknown" in snellen(capsys, *words, "--limit", "8", "-o", folders["one"], "--dry-run")[1]
+    assert snellen(capsys, *words, "--limit", "8", "-o", folders["one"], "-q", "--cache", "--no-score")[0] == 0
+
+    def told(*more: object) -> dict:
+        return json.loads(snellen(capsys, *words, *more, "--dry-run", "--json")[1])
+
+    mean = sum(reply.seconds for _, reply in Run.open(folders["one"]).replies()) / 8
+    assert mean >= 0.2
+    beside = told("--limit", "40", "-o", tmp_path / "one" / "s")
+    assert (beside["answered"], beside["seconds"]) == (0, pytest.approx(mean * 40 / 4))
+    assert told("--limit", "8", "-o", folders["one"])["seconds"] == 0
+    assert told("--limit", "40", "-o", folders["two"])["seconds"] == pytest.approx(mean * 40 / 4), "from the cache"
+    other = ("run", *EXAM, "-m", "openai/y", "-M", "base_url=http://x", "-o", tmp_path / "one" / "t", "--dry-run")
+    assert json.loads(snellen(capsys, *other, "--json")[1])["seconds"] is None
+
+
 def test_ctrl_c_leaves_a_run_that_goes_on(capsys, tmp_path, loopback) -> None:
     words = ["run", *EXAM, "-m", "openai/x", "-M", f"base_url={loopback('--latency', '0.4')}", "-M", "concurrency=4",
              "--limit", "60", "-o", str(tmp_path / "r"), "--no-score"]  # fmt: skip

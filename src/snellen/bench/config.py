@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,6 +65,15 @@ class ModelEntry(_Strict):
     released: str | None = None
     price: tuple[float, float] | None = None
     seconds_per_image: float | None = Field(default=None, gt=0)
+
+    @field_validator("released", mode="before")
+    @classmethod
+    def _day(cls, value: Any) -> Any:
+        """YAML reads 2026-02-01 as a date and 2026 as a number."""
+        text = str(value) if isinstance(value, date | int) else value
+        if isinstance(text, str) and not re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", text):
+            raise ValueError(f"a date is written 2026-02-01, 2026-02 or 2026, got {value!r}")
+        return text
 
     @model_validator(mode="after")
     def _one_of(self) -> ModelEntry:

@@ -187,7 +187,7 @@ def _together(entries: Mapping[str, Sequence[Entry]], name: str) -> dict[str, An
     """Costs per 1,000 averaged over data sets, counts added up; None where one data set does not know."""
     each = [entry.facts for found in entries.values() for entry in found if entry.name == name]
     whole: dict[str, Any] = {key: each[0].get(key) for key in ("model", "regime", "classes", "parameters", "released")}
-    for key in ("dollars_per_1000", "seconds_per_1000"):
+    for key in ("dollars_per_1000", "price", "seconds_per_1000"):
         values = [facts.get(key) for facts in each]
         whole[key] = (
             None if any(value is None for value in values) else float(np.mean(np.array(values, dtype=np.float64)))

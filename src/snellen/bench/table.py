@@ -130,7 +130,8 @@ def entry_name(model: str, regime: str, *, several: bool) -> str:
 def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
     """Cost and seconds per 1,000 pictures, tokens, unreadable replies, of one entry's runs together.
 
-    Seconds are the sum of the requests' latencies over the number of samples: what one worker would need.
+    Seconds are the sum of the requests' latencies over the number of samples: what one worker would need. price: USD
+    per million tokens, in and out in the shares used. Money is not known where a server does not count tokens.
     """
     samples = sum(run.manifest.samples for run in runs)
     seconds: list[float] = []
@@ -138,7 +139,8 @@ def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
         seconds += [a.seconds for _, a in run.replies() if isinstance(a, Reply) and a.seconds is not None]
     usage = [usage_of(run) for run in runs]
     price = cost.price_of(runs[0].manifest.model_spec) if runs[0].manifest.kind == "run" else None
-    dollars = None if price is None else sum(price.of(each) for each in usage)
+    tokens = sum(each.input_tokens + each.output_tokens for each in usage)
+    dollars = None if price is None or not tokens else sum(price.of(each) for each in usage)
     status = _statuses(runs)
     unreadable = sum(n for name, n in status.items() if name != "ok")
     per_image = entry.seconds_per_image
@@ -147,6 +149,7 @@ def costs(runs: Sequence[Run], entry: ModelEntry) -> dict[str, Any]:
     return {
         "samples": samples,
         "dollars_per_1000": None if dollars is None or not samples else 1000 * dollars / samples,
+        "price": None if dollars is None else 1e6 * dollars / tokens,
         "seconds_per_1000": None if per_image is None else 1000 * per_image,
         "input_tokens": sum(each.input_tokens for each in usage),
         "output_tokens": sum(each.output_tokens for each in usage),

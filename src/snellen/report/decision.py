@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,41 +163,59 @@ def forest(decision: Decision) -> Figure | None:
 AXES = {
     "seconds_per_1000": "seconds per 1,000",
     "dollars_per_1000": "USD per 1,000",
+    "price": "USD per million tokens",
     "parameters": "parameters",
-    "released": "released",
+    "released": "release date",
 }
 """What scores are drawn against, where at least two entries have it."""
 
 
 def pareto(decision: Decision, axis: str) -> Figure | None:
-    """Score against cost, time, size or age; those that nothing beats in both are joined."""
+    """Score against cost, time, price, size or age; of cost and time, those that nothing beats in both are joined."""
     import altair as alt
 
     rows: list[dict[str, Any]] = [
-        {"name": row.name, "x": row.facts[axis], "score": row.score.value, "front": False}
+        {
+            "name": row.name,
+            "x": row.facts[axis],
+            "score": row.score.value,
+            "front": False,
+            "low": row.score.low,
+            "high": row.score.high,
+        }
         for row in decision.rows
         if row.facts.get(axis) not in (None, 0) and row.score.value is not None
     ]
     if len(rows) < 2:
         return None
     for row in rows:
-        row["front"] = not any(o["x"] <= row["x"] and o["score"] > row["score"] for o in rows)
+        row["front"] = not any(_beats(other, row) for other in rows)
     kind, scale = ("T", alt.Scale()) if axis == "released" else ("Q", alt.Scale(type="log"))
     look = (
         alt.Axis(labelOverlap=True, tickCount=4)
         if kind == "T"
         else alt.Axis(labelOverlap=True, format="~s", labelExpr="replace(datum.label, 'G', 'B')")
+        if axis == "parameters"
+        else alt.Axis(labelOverlap=True, format="~r")
     )
     x = alt.X(f"x:{kind}", title=AXES[axis], scale=scale, axis=look)
     y = alt.Y("score:Q", title=decision.metric, scale=alt.Scale(zero=False))
     chart = alt.Chart(alt.Data(values=rows))
     line = chart.transform_filter("datum.front").mark_line(strokeDash=[4, 3], color=SERIES[6]).encode(x=x, y=y)
     dots = chart.mark_circle(size=70, opacity=1, color=SERIES[0]).encode(x=x, y=y)
+    bars = chart.transform_filter("isValid(datum.low)").mark_rule(color=SERIES[0], opacity=0.4)
+    dots = bars.encode(x=x, y=alt.Y("low:Q", title=decision.metric), y2="high:Q") + dots
     names = chart.mark_text(align="left", dx=7).encode(x=x, y=y, text="name:N")
     said = "; ".join(f"{row['name']}: {decision.metric} {row['score']:.3f} at {row['x']}" for row in rows)
     title = f"{decision.metric} against {AXES[axis]}"
-    made = (dots + names) if axis in {"parameters", "released"} else (line + dots + names)
+    made = (line + dots + names) if axis in {"seconds_per_1000", "dollars_per_1000"} else (dots + names)
     return figure(f"against-{axis}-{_slug(decision.data)}", made.properties(width=300), title=title, alt=said)
+
+
+def _beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether one is as cheap and as good, and better in something."""
+    no_worse = one["x"] <= other["x"] and one["score"] >= other["score"]
+    return bool(no_worse and (one["x"], one["score"]) != (other["x"], other["score"]))
 
 
 def by_data(outcome: Outcome) -> Grid:

@@ -170,14 +170,16 @@ def test_wade_fixes_prompt_and_notation_and_its_spec_builds_it_again(data: Path)
         open_task({"task": "wade/zero-shot", "data": str(data), "split": "test", "notation": "gemini"})
 
 
-def test_the_referential_protocol_asks_only_for_what_is_there_and_drops_the_rest(data: Path) -> None:
+def test_the_referential_protocol_asks_only_for_what_is_there_and_leaves_out_the_rest(data: Path) -> None:
     task = _task(data, classes="present")
     samples = list(task.samples)
     prompt = task.prompts(samples[1])[0]
     assert prompt.labels == ("bottle",)
     text = '[{"bbox_2d": [0, 0, 9, 9], "label": "bag"}, {"bbox_2d": [1, 1, 9, 9], "label": "bottle"}]'
-    reading = task.read(samples[1], [Exchange(prompt, Reply(text))])
-    assert reading.value.labels == ("bottle",)
+    tables = task.tabulate([(samples[1], task.read(samples[1], [Exchange(prompt, Reply(text))]))])
+    said = tables.instances.take(~tables.instances["truth"])
+    assert [tables.classes[i] for i in said["label"]] == ["bottle"]
+    assert tables.facts["left_out_of_absent_classes"] == 1
 
 
 def test_pixels_of_the_input_are_read_with_the_size_that_the_model_saw(data: Path) -> None:

@@ -22,6 +22,17 @@ def import_(
     name: Annotated[str | None, typer.Option(help="What the model is called.", show_default="the file's name")] = None,
     format_: Annotated[str | None, typer.Option("--format", help="Format of predictions.", show_default="seen")] = None,
     split: Annotated[str | None, typer.Option(help="The part of the data folder.", show_default=False)] = None,
+    nms: Annotated[
+        float | None,
+        typer.Option(help="Of predictions: the IoU above which the worse of two boxes of a class is left out."),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help="Of predictions: `present` leaves out classes that are not in the picture (referential).",
+            show_default="all",
+        ),
+    ] = None,
     images: Annotated[
         str | None, typer.Option(help="Of civet-results: the folder of pictures, <stim>.png.", show_default=False)
     ] = None,
@@ -43,7 +54,10 @@ def import_(
     from snellen.cli.printing import show_results, warn_of_import
     from snellen.evals.imports import import_file
 
-    run = import_file(file, kind=as_, out=out, name=name, truth=truth, format=format_, split=split, images=images)
+    run = import_file(
+        file, kind=as_, out=out, name=name, truth=truth, format=format_, split=split, images=images, nms=nms,
+        classes=classes,
+    )  # fmt: skip
     facts = dict(run.manifest.notes)
     warn_of_import(facts)
     if score:

@@ -59,6 +59,20 @@ def score(
         ),
     ] = None,
     all_scores: Annotated[bool, typer.Option("--all-scores", help="All boxes count, whatever their score.")] = False,
+    nms: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out the worse of two boxes of a class that overlap by more than this IoU, for detectors that "
+            "are asked for one class at a time (1: none).",
+            show_default=False,
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help="`present` leaves out boxes of classes that are not in the picture (referential).", show_default="all"
+        ),
+    ] = None,
     valid_truth: Annotated[
         Path | None,
         typer.Option(help="True boxes of the validation part, to choose the operating point on.", show_default=False),
@@ -102,6 +116,8 @@ def score(
 
       snellen score runs/detector --at-recall runs/vlm
 
+      snellen score runs/one-class-at-a-time --nms 0.5
+
       snellen score --civet-results results.json.gz --json
 
       snellen score --truth test/_annotations.coco.json --predictions predictions.json --protocol coco
@@ -109,7 +125,7 @@ def score(
     given = [run is not None, civet_results is not None, truth is not None or predictions is not None]
     if sum(given) != 1:
         raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
-    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split,
+    of_predictions = {"--protocol": protocol, "--format": format_, "--split": split, "--classes": classes,
                       "--valid-truth": valid_truth, "--valid-predictions": valid_predictions}  # fmt: skip
     _refuse(
         of_predictions if not given[2] else {}, "predictions against truth; a run keeps the options it was made with"
@@ -117,18 +133,20 @@ def score(
     of_runs = {"--incomplete": incomplete or None, "--native": native, "--valid": valid, "--at-recall": at_recall,
                "--all-scores": all_scores or None}  # fmt: skip
     _refuse({} if given[0] else of_runs, "a run")
+    _refuse({"--nms": nms} if given[1] else {}, "boxes")
     if (valid_truth is None) != (valid_predictions is None):
         raise SpecError("--valid-truth and --valid-predictions go together")
     if min_score is not None and math.isnan(min_score):
         raise SpecError("--min-score must be a number, got nan")
     results = (
         _run(run, by=by or (), intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, native=native,
-             wanted=Wanted(min_score, valid, at_recall, all_scores))
+             nms=nms, wanted=Wanted(min_score, valid, at_recall, all_scores))
         if run is not None
         else _civet(civet_results, by=by or (), intervals=intervals, draws=draws, seed=seed)
         if civet_results is not None
         else _boxes(truth, predictions, protocol=protocol or "rf100vl", format=format_, split=split,
-                    min_score=min_score, by=by or (), intervals=intervals, draws=draws, seed=seed,
+                    min_score=min_score, nms=nms, classes=classes or "all", by=by or (), intervals=intervals,
+                    draws=draws, seed=seed,
                     valid=(valid_truth, valid_predictions) if valid_truth and valid_predictions else None)
     )  # fmt: skip
     from snellen.cli.printing import show_results, warn_of_import
@@ -165,6 +183,7 @@ def _run(
     seed: int,
     incomplete: bool,
     native: str | None,
+    nms: float | None,
     wanted: Wanted,
 ) -> Results:
     from snellen.evals.native import add_native
@@ -173,8 +192,12 @@ def _run(
 
     run = Run.open(path)
     before = _facts_before(run)
+    nms = before.get("nms") if nms is None else nms
+    if nms is not None and (wanted.valid or wanted.at_recall):
+        raise SpecError("--valid and --at-recall look at runs as they were made: make both with -T nms=..., not --nms")
     point = _point(run, wanted, before.get("operating_point"))
-    results = score_run(run, by=by, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, point=point)
+    results = score_run(run, by=by, intervals=intervals, draws=draws, seed=seed, incomplete=incomplete, point=point,
+                        nms=nms)  # fmt: skip
     if results.facts.get("truth_changed"):
         sys.stderr.write(f"the truth is not the one that {path} was made with: samples, or what is true of them, have "
                          "changed since. This is the score against what is there now\n")  # fmt: skip
@@ -238,6 +261,8 @@ def _boxes(
     format: str | None,
     split: str | None,
     min_score: float | None,
+    nms: float | None,
+    classes: str,
     valid: tuple[Path, Path] | None,
     by: Sequence[str],
     intervals: bool,
@@ -250,5 +275,5 @@ def _boxes(
 
     return score_predictions(
         truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, valid=valid,
-        by=by, intervals=intervals, draws=draws, seed=seed,
+        nms=nms, classes=classes, by=by, intervals=intervals, draws=draws, seed=seed,
     )  # fmt: skip

@@ -7,11 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from snellen.core.detections import Detections
 from snellen.core.errors import SpecError
-from snellen.core.labels import ClassIndex
+from snellen.core.pictures import Size
 from snellen.core.specs import Json
 from snellen.core.stages import Exchange, Pool, Prompt, Reader, Reading, Reply, Salvage, Sample, Status, Task
 from snellen.core.tables import Tables
@@ -24,6 +22,7 @@ from snellen.parsing.notations import named
 from snellen.prompts.boxes import Calls, box_prompts
 from snellen.prompts.templates import Template, template
 from snellen.scoring.operating_points import ScoreSource
+from snellen.scoring.suppression import checked_nms
 from snellen.scoring.tabulation import tabulate
 
 Scores: TypeAlias = ScoreSource
@@ -51,6 +50,7 @@ def task(
     min_score: float | None = None,
     scores: Scores = "model",
     cluster: str | None = None,
+    nms: float | None = None,
     **regime: Any,
 ) -> Task[Detections, Detections]:
     """Detection on the pictures of `data`.
@@ -61,17 +61,22 @@ def task(
     (protocol referential). min_score: operating point of scored detections. scores: where the scores of boxes come
     from: the reply's own numbers (`model`), the log-probabilities of its tokens, the votes of several draws
     (`evals.votes`), or nowhere (`constant`). cluster: the attribute that intervals
-    resample. regime and what belongs to it: see `evals.regimes.regime_of`.
+    resample. nms: the IoU above which the worse of two boxes of a class is left out, for detectors that are asked for
+    one class at a time (MLLMs get none). regime and what belongs to it: see `evals.regimes.regime_of`.
     """
     if setting:
         raise SpecError(f"the task detect has no setting, got {setting!r}")
     wording, chosen = wording_of(prompt, notation)
+    checked_nms(nms)
     dataset = load_data(Path(data), format=format, split=split)
-    around, regime_spec = regime_of(dataset, Path(data), notation=chosen, format=format, split=split, **regime)
+    around, regime_spec = regime_of(
+        dataset, Path(data), notation=chosen, prompt=prompt, format=format, split=split, **regime
+    )
     spec: dict[str, Json] = {
         "task": "detect", "data": str(data), "split": split, "format": format, "notation": chosen, "prompt": prompt,
         "calls": calls, "classes": classes, "failures": failures, "min_score": min_score, "scores": scores,
         "cluster": cluster,
+        **({} if nms is None else {"nms": nms}),
         **regime_spec,
     }  # fmt: skip
     names = {} if dataset.class_file is None else {e.name: e.asked_as for e in dataset.class_file.entries}
@@ -85,16 +90,18 @@ def task(
     def prompts(sample: Sample[Detections]) -> Sequence[Prompt]:
         return box_prompts(sample, asked(sample), wording=wording, calls=calls, regime=around, names=names)
 
-    whole = reader_of(chosen, calls=calls, scores=scores)
-
-    def read(sample: Sample[Detections], exchanges: Sequence[Exchange]) -> Reading[Detections]:
-        reading = whole(sample, exchanges)
-        return present_only(reading, asked(sample)) if classes == "present" else reading
-
     def tables(pairs: Any) -> Tables:
-        return tabulate(pairs, classes=dataset.classes, min_score=min_score, failures=failures)
+        return tabulate(
+            pairs,
+            classes=dataset.classes,
+            min_score=min_score,
+            failures=failures,
+            nms=nms,
+            present=classes == "present",
+        )
 
     samples = dataset.samples(cluster=cluster)
+    read = reader_of(chosen, calls=calls, scores=scores)
     return Task(spec, samples, prompts, read, tables, target_in(chosen), pool_of(scores))
 
 
@@ -134,16 +141,6 @@ def target_in(notation: str) -> Callable[[Sample[Detections], Prompt], Reply]:
     return lambda sample, asking: Reply(text=complete(sample, notation, asking.labels))
 
 
-def present_only(reading: Reading[Detections], classes: Sequence[str]) -> Reading[Detections]:
-    """The post-filter of the referential protocol: boxes of classes that are in the picture."""
-    if reading.value is None:
-        return reading
-    find = ClassIndex(classes)
-    return replace(
-        reading, value=reading.value.take(np.array([find(x) >= 0 for x in reading.value.labels], dtype=bool))
-    )
-
-
 def reading_of(
     sample: Sample[Detections], exchange: Exchange, notation: str, calls: Calls, *, sure: bool
 ) -> Reading[Detections]:
@@ -152,10 +149,11 @@ def reading_of(
     if reply.detections is not None:
         reading: Reading[Detections] = Reading(reply.detections)
     else:
-        seen = reply.seen[-1] if reply.seen else reply.sent[-1] if reply.sent else None
         size = sample.pictures[-1].upright_size()
+        sent = Size(*reply.sent[-1]) if reply.sent else size
+        seen = Size(*reply.seen[-1]) if reply.seen else named(notation).input_of(sent)
         reading = read_boxes(
-            reply.text, notation=notation, size=size, input_size=seen or size, classes=prompt.labels,
+            reply.text, notation=notation, size=size, input_size=seen, classes=prompt.labels,
             finish=reply.finish, tokens=(reply.tokens or ()) if sure else (),
         )  # fmt: skip
     return _labelled(reading, prompt.labels[0]) if calls == "single" else reading

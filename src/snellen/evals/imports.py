@@ -63,7 +63,7 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
     known = inspect.signature(IMPORTS[kind]).parameters
     free = any(declared.kind is declared.VAR_KEYWORD for declared in known.values())
     for option in given:
-        if option not in known and (not free or option in {"format", "split", "images"}):
+        if option not in known and (not free or option in {"format", "split", "images", "nms", "classes"}):
             raise SpecError(f"an import as {kind} takes no {option}")
     for option, declared in known.items():
         if declared.kind is declared.KEYWORD_ONLY and declared.default is declared.empty and option not in given:
@@ -71,11 +71,16 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
 
 
 def _predictions(
-    path: Path, *, truth: str, format: str | None = None, split: str | None = None
+    path: Path,
+    *,
+    truth: str,
+    format: str | None = None,
+    split: str | None = None,
+    nms: float | None = None,
+    classes: str | None = None,
 ) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
-    spec: dict[str, Json] = {"task": "detect", "data": str(truth)}
-    if split is not None:
-        spec["split"] = split
+    given = {"split": split, "nms": nms, "classes": classes}
+    spec: dict[str, Json] = {"task": "detect", "data": str(truth)} | {k: v for k, v in given.items() if v is not None}
     dataset = load_data(Path(truth), split=split)
     found = read_predictions(path, dataset, format=format)
     return open_task(spec), _boxes(found.table.rows()), found.facts(), 1

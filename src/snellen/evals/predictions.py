@@ -18,7 +18,8 @@ from snellen.datasets.predictions import read_predictions
 from snellen.evals.measures import results_of
 from snellen.evals.results import Results
 from snellen.scoring.operating_points import ALL, best_f1, fixed
-from snellen.scoring.tabulation import tables_of
+from snellen.scoring.suppression import checked_nms
+from snellen.scoring.tabulation import narrowed, tables_of
 
 PROTOCOLS: dict[str, dict[str, Json]] = {
     "coco": {"protocol": "coco", "max_dets": 100},
@@ -26,6 +27,9 @@ PROTOCOLS: dict[str, dict[str, Json]] = {
     "wade": {"protocol": "wade", "max_dets": 500, "chair": "class", "failures": "count"},
 }
 """Protocol -> the options of the measures that it fixes."""
+
+
+CLASSES = ("all", "present")
 
 
 def score_predictions(
@@ -36,6 +40,8 @@ def score_predictions(
     format: str | None = None,
     split: str | None = None,
     min_score: float | None = None,
+    nms: float | None = None,
+    classes: str = "all",
     valid: tuple[Path, Path] | None = None,
     by: Sequence[str] = (),
     intervals: bool = True,
@@ -45,21 +51,29 @@ def score_predictions(
     """A file of predictions against a file of truth, without a run between: the same tables, the same measures.
 
     valid: truth and predictions of the validation part, on which the operating point with the best F1 is chosen
-    (PROTOCOLS section 2); else the point is `min_score`, else all predictions.
+    (PROTOCOLS section 2); else the point is `min_score`, else all predictions. nms: the IoU above which the worse of
+    two boxes of a class is left out. classes: `present` leaves out boxes of classes that are not in their picture (the
+    referential protocol).
     """
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
     if valid is not None and min_score is not None:
         raise SpecError("an operating point is a fixed score or chosen on the validation part, not both")
+    if classes not in CLASSES:
+        raise unknown("choice of classes", classes, CLASSES)
+    present = classes == "present"
+    checked_nms(nms)
     point = ALL if min_score is None else fixed(min_score)
     if valid is not None:
         part = load_data(valid[0])
-        point = best_f1(part.truth, read_predictions(valid[1], part, format=format).table)
+        said = read_predictions(valid[1], part, format=format).table
+        point = best_f1(part.truth, narrowed(part.truth, said, nms=nms, present=present)[0])
     dataset = load_data(truth, split=split)
     found = read_predictions(predictions, dataset, format=format)
     about = _about(dataset)
-    tables = tables_of(dataset.truth, found.table, about=about, min_score=point.min_score)
-    options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": point.min_score}
+    predicted, left_out = narrowed(dataset.truth, found.table, nms=nms, present=present)
+    tables = replace(tables_of(dataset.truth, predicted, about=about, min_score=point.min_score), facts=left_out)
+    options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": point.min_score, "nms": nms, "classes": classes}
     results = results_of(tables, task="detect", options=options, by=by, intervals=intervals, draws=draws, seed=seed)
     return replace(results, facts={**results.facts, "operating_point": point.to_json(), "predictions": found.facts()})
 

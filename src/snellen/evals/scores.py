@@ -30,6 +30,7 @@ def score(
     incomplete: bool = False,
     failed: Literal["block", "count"] = "block",
     point: OperatingPoint | None = None,
+    nms: float | None = None,
 ) -> Results:
     """Scores all replies of `run`, writes its derived tables and `results.json`, and returns the results.
 
@@ -37,11 +38,11 @@ def score(
     answers count, and the results say how many those are; or `failed="count"`: then a failed request is a reply from
     which nothing can be read (the paper's oversize requests, PROTOCOLS section 2). by: groups that must be among
     the results, beside those of few values. point: the operating point (`evals.points`), instead of the one that
-    the run was made with.
+    the run was made with. nms: suppression of boxes (see `evals.detection.task`), instead of the run's.
 
     Where the truth is not the one that the run was made with, the fact `truth_changed` says so.
     """
-    task = task_of(run, point=point)
+    task = task_of(run, point=point, nms=nms)
     answers = answers_of(run, failed=failed)
     ragged = run.manifest.kind == "import"
     tables, missing = tabulate(task, answers, draws=run.manifest.draws, selection=run.selected(), ragged=ragged)
@@ -70,12 +71,13 @@ def score(
     return results
 
 
-def task_of(run: Run, *, point: OperatingPoint | None = None) -> AnyTask:
-    """The task that `run` was made with, at its operating point or this one; where its data are gone, the error says
-    whose they are.
+def task_of(run: Run, *, point: OperatingPoint | None = None, nms: float | None = None) -> AnyTask:
+    """The task that `run` was made with, at its operating point or this one, with its suppression or this one; where
+    its data are gone, the error says whose they are.
     """
+    changes = ({} if point is None else {"min_score": point.min_score}) | ({} if nms is None else {"nms": nms})
     try:
-        return open_task({**run.manifest.task, **({} if point is None else {"min_score": point.min_score})})
+        return open_task({**run.manifest.task, **changes})
     except InputError as error:
         error.add_note(f"named by the run {run.path}; relative paths start at the current folder, {Path.cwd()}")
         raise

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from snellen.report.grids import Cell, Column, Grid
 from snellen.report.inputs import View
 
+LEFT_OUT = ("left_out_by_nms", "left_out_of_absent_classes")
+"""Facts of the results that count predictions which took no part."""
+
 
 def set_grid(views: Sequence[View]) -> Grid:
     """How much there is: pictures, true and predicted instances, and how the predictions are scored."""
+    narrowed = any(name in view.results.facts for view in views for name in LEFT_OUT)
     columns = (
         Column("Run"),
         Column("Pictures", "count"),
@@ -17,21 +21,25 @@ def set_grid(views: Sequence[View]) -> Grid:
         Column("True instances", "count"),
         Column("Predicted", "count"),
         Column("Duplicates", "count"),
+        *([Column("Left out", "count")] if narrowed else []),
         Column("Scores from"),
         Column("Operating point"),
     )
     rows: list[tuple[Cell, ...]] = []
     for view in views:
         facts = view.results.facts
+        gone = [sum(facts.get(name, 0) for name in LEFT_OUT)] if narrowed else []
         point = facts.get("operating_point", {})
         least = point.get("min_score")
         count = (len(view.outcomes), len(view.tables.classes), int(view.outcomes["truths"].sum()))
         rows.append(
-            (view.name, *count, int(view.outcomes["predicted"].sum()), facts.get("duplicates"),
+            (view.name, *count, int(view.outcomes["predicted"].sum()), facts.get("duplicates"), *gone,
              str(facts.get("score_source", "")),
              f"{point.get('name', 'all')}" + ("" if least is None else f": {least:g} or more"))
         )  # fmt: skip
     note = "Duplicates: predictions that all but repeat another of their class; counted, not removed."
+    if narrowed:
+        note += " Left out, on request: by suppression within a class, or as of classes that are not in the picture."
     return Grid("set", "What was scored", columns, tuple(rows), note)
 
 

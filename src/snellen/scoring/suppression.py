@@ -1,4 +1,7 @@
-"""Boxes that say the same twice: class-wise suppression for detectors, and duplicates counted for all."""
+"""Predictions left out on request, and counted: by class-wise suppression, and of classes that are not in the picture.
+
+Duplicates are counted for all, and left out for none.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.detections import Bool, BoxTable
+from snellen.core.errors import SpecError
 from snellen.scoring.coco_matching import filled
 from snellen.scoring.overlaps import pairs_of
 
@@ -39,6 +43,20 @@ def kept_by_nms(predicted: BoxTable, *, above: float = 0.5) -> Bool:
         left = open_[first] & open_[second]
         first, second = first[left], second[left]
     return kept
+
+
+def checked_nms(above: float | None) -> float | None:
+    """The limit of suppression, which is an IoU: SpecError where it cannot be one."""
+    if above is not None and not 0 < above <= 1:
+        raise SpecError(f"nms is the IoU, above 0 up to 1, beyond which the worse of two boxes goes, got {above}")
+    return above
+
+
+def of_present_classes(truth: BoxTable, predicted: BoxTable) -> Bool:
+    """Which boxes are of a class that their picture's truth holds: bool (n,). What the referential protocol keeps."""
+    k = len(truth.classes) + 1
+    there = np.unique(truth.image * k + truth.label)
+    return np.asarray(np.isin(predicted.image * k + predicted.label, there) & (predicted.label >= 0))
 
 
 def duplicates(predicted: BoxTable, *, at_least: float = SAME) -> Bool:

@@ -20,6 +20,7 @@ from snellen.core.tables import DETECTIONS, OUTCOMES, Column, Table, Tables
 from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
 from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of
+from snellen.scoring.suppression import chosen, kept_by_nms, of_present_classes
 
 _PLAIN: Mapping[str, Any] = {"status": "ok", "salvage": "intact", "reason": "", "unread": 0, "read": True}
 """What stands in the outcomes of an imported set where nothing else is said."""
@@ -31,12 +32,15 @@ def tabulate(
     classes: tuple[str, ...],
     min_score: float | None = None,
     failures: str = "count",
+    nms: float | None = None,
+    present: bool = False,
 ) -> Tables:
     """The tables of samples and their readings, in order.
 
     A reading without a value is a failure: an image without predictions. A predicted label means the class of that
     name (case, spaces and hyphens ignored), else none; a true label outside `classes` is a DataError. `min_score` is
-    the operating point. failures: how measures of these tables treat failures unless told otherwise.
+    the operating point. failures: how measures of these tables treat failures unless told otherwise. nms, present:
+    which predictions are left out (see `narrowed`).
     """
     truths: list[Detections] = []
     found: list[Detections] = []
@@ -52,8 +56,28 @@ def tabulate(
         label = [name for d in truths for name in d.labels][first]
         raise DataError(f"a true label must be one of the classes, got {label!r} in {names[truth.image[first]]!r}")
     predicted = _table(names, found, classes, _index(classes, exact=False))
+    predicted, left_out = narrowed(truth, predicted, nms=nms, present=present)
     tables = tables_of(truth, predicted, about=Table.of_rows(rows) if rows else None, min_score=min_score)
-    return replace(tables, facts={"failures": failures})
+    return replace(tables, facts={"failures": failures, **left_out})
+
+
+def narrowed(
+    truth: BoxTable, predicted: BoxTable, *, nms: float | None = None, present: bool = False
+) -> tuple[BoxTable, dict[str, float]]:
+    """The predictions that count at all, and how many were left out, why: a fact each.
+
+    present: those of classes that are not in the picture go (referential protocol). nms: of two boxes of a class that
+    overlap by more than this IoU the worse one goes (detectors that are prompted one class at a time).
+    """
+    left_out: dict[str, float] = {}
+    if present:
+        kept = of_present_classes(truth, predicted)
+        predicted, left_out["left_out_of_absent_classes"] = chosen(predicted, kept), int((~kept).sum())
+    if nms is not None:
+        kept = kept_by_nms(predicted, above=nms)
+        left_out |= {"nms": nms, "left_out_by_nms": int((~kept).sum())}
+        predicted = chosen(predicted, kept)
+    return predicted, left_out
 
 
 def tables_of(
@@ -172,8 +196,8 @@ def _matches(truth: BoxTable, predicted: BoxTable, kept: Bool, pairs: Pairs) -> 
     same = (label == predicted.label[pairs.predicted]) & (label >= 0)
     crowd = truth.crowd[pairs.truth]
     columns: dict[str, Column] = {}
-    for name, chosen, least in (("partner", same, 0.5), ("partner75", same, 0.75), ("partner_any", None, 0.5)):
-        found = matched(pairs.take(~crowd if chosen is None else chosen & ~crowd), at_least=least)
+    for name, among, least in (("partner", same, 0.5), ("partner75", same, 0.75), ("partner_any", None, 0.5)):
+        found = matched(pairs.take(~crowd if among is None else among & ~crowd), at_least=least)
         columns[name] = np.full(n, -1, dtype=np.int64)
         columns[name][found.truth] = g + found.predicted
         columns[name][g + found.predicted] = found.truth

@@ -3,10 +3,10 @@
     python recipes/train_embedded_vlm.py out/                          resumes where it was stopped
     python recipes/train_embedded_vlm.py out/ --seed 0 --export src/snellen/models/weights/snellen-tiny
 
-What is learned when: first to see, in crowded pictures without a word: each picture token is asked for the object
-whose centre it holds (shape, colour, sheen, box). Then everything that is asked in words, with that question as a side
-task. Its head is thrown away at the end. Matrices inside the network learn by Muon, all else by AdamW; the rate stays
-level and falls to nothing over the last part.
+First it learns to see, in crowded pictures without a word: each picture token is asked for the object whose centre it
+holds (shape, colour, sheen, box); the head for that question is thrown away. Then the eye stands still and the speaker
+learns to answer, first about single objects, then about everything. Matrices inside the network learn by Muon, all else
+by AdamW; in both parts the rate stays level and falls to nothing over the last steps.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ from transformers import PreTrainedTokenizerFast
 from snellen.stimuli.worlds import COLOURS, SHAPES
 
 SQUARE = (320, 320)
-"""Ten picture tokens a side: the first digit of a coordinate is the token's column or row, the second its place inside.
-With eight a side 3,000 pictures taught it less of the second digit than 600 do with ten.
+"""Size of all pictures, px. Ten picture tokens a side: the first digit of a coordinate is the token's column or row, the
+second its place inside.
+With eight a side 3,000 pictures taught less of the second digit than 600 do with ten.
 """
 
-SIZES = (SQUARE, SQUARE, SQUARE, SQUARE, SQUARE, (384, 256), (256, 384), (352, 288), (288, 352), (448, 224))
-"""Picture sizes, px: multiples of 32 with at most TOKENS picture tokens; mostly square, as the exams are."""
-
-MIX = {"single": 4, "related": 6, "three": 3, "several": 5, "many": 3}
-"""How often each kind of scene comes when questions are asked."""
+FIRST = {"single": 1}
+LATER = {"single": 4, "related": 6, "three": 3, "several": 5, "many": 3}
+"""How often each kind of scene comes when questions are asked: at first, and later."""
 
 BUCKETS = (48, 72, 112, 10_000)
 """Rows of about the same length, in tokens, are computed together."""
@@ -93,12 +92,13 @@ class Learner:
         return picture, asked, self.encode(question.answer) + self.encode("<|im_end|>")
 
     def forward(self, scenes: Sequence[Scene], asked: Sequence[Sequence[Question]]) -> dict[str, Any]:
-        """Tokens of the pictures, and per bucket the logits, labels and the questions they belong to."""
+        """Per bucket the logits, labels and the questions they belong to."""
         size = scenes[0].size
         grid = (size[1] // PATCH, size[0] // PATCH)
-        seen = self.lean.see(embedded_training.patches_of([embedded_scenes.draw(s) for s in scenes]), grid)
+        with torch.no_grad():
+            seen = self.lean.see(embedded_training.patches_of([embedded_scenes.draw(s) for s in scenes]), grid)
         kept, position = self.lean.read(seen, grid, before=self.before, after=self.after)
-        out: dict[str, Any] = {"seen": seen, "buckets": []}
+        out: dict[str, Any] = {"buckets": []}
         rows = [(q, self.item(i, q)) for i, questions in enumerate(asked) for q in questions]
         for low, high in zip((0, *BUCKETS), BUCKETS, strict=False):
             chosen = [(q, item) for q, item in rows if low < len(item[1]) + len(item[2]) <= high]
@@ -179,20 +179,18 @@ class Learner:
             optimiser.zero_grad(set_to_none=True)
         self.step += 1
 
-    def learn(self, scenes: Sequence[Scene], asked: Sequence[Sequence[Question]], *, dense: float, rate: float) -> Any:
-        """One step; the losses by name."""
+    def learn(self, scenes: Sequence[Scene], asked: Sequence[Sequence[Question]], *, rate: float) -> dict[str, float]:
+        """One step of answering, the eye standing still; the losses by name."""
         self.model.train()
         out = self.forward(scenes, asked)
         every = torch.cat([F.cross_entropy(b["logits"], b["labels"], reduction="none") for b in out["buckets"]])
         boxes = torch.cat([b["boxes"] for b in out["buckets"]])
         closed = sum(q.task not in BOXES for questions in asked for q in questions)
         losses = {
-            "dense": self.dense_loss(out["seen"], scenes),
             "closed": every[~boxes].sum() / max(1, closed),
             "boxes": every[boxes].sum() / max(1, int(boxes.sum())),
         }
-        total = dense * losses["dense"] + losses["closed"] + 2 * losses["boxes"]
-        self._descend(total, rate)
+        self._descend(losses["closed"] + 2 * losses["boxes"], rate)
         return {name: loss.item() for name, loss in losses.items()}
 
     @torch.no_grad()
@@ -201,7 +199,7 @@ class Learner:
         self.model.eval()
         rng = random.Random(seed)
         right: dict[str, list[bool]] = defaultdict(list)
-        kinds = list(MIX)
+        kinds = list(LATER)
         for i in range(batches):
             made = [embedded_scenes.made(rng, kinds[i % len(kinds)], SQUARE) for _ in range(8)]
             out = self.forward([s for s, _ in made], [q for _, q in made])
@@ -241,17 +239,17 @@ def crowds(step: int, *, seed: int, pictures: int) -> list[Scene]:
     return [(embedded_scenes.single if i == 0 else embedded_scenes.crowd)(rng, SQUARE) for i in range(pictures)]
 
 
-def batch(step: int, *, seed: int, pictures: int) -> tuple[list[Scene], list[list[Question]]]:
+def batch(step: int, *, seed: int, pictures: int, first: int) -> tuple[list[Scene], list[list[Question]]]:
     """The pictures and questions of a step; a function of the step and the seed alone."""
     rng = random.Random(f"{seed}/{step}")
-    size = rng.choice(SIZES)
-    kinds = rng.choices(list(MIX), list(MIX.values()), k=pictures)
-    made = [embedded_scenes.made(rng, kind, size) for kind in kinds]
+    mix = FIRST if step < first else LATER
+    kinds = rng.choices(list(mix), list(mix.values()), k=pictures)
+    made = [embedded_scenes.made(rng, kind, SQUARE) for kind in kinds]
     return [scene for scene, _ in made], [questions for _, questions in made]
 
 
 def rate_at(step: int, *, steps: int, top: float, cooldown: float) -> float:
-    """Up over 100 steps, level, and down to a hundredth over the last `cooldown` of all steps."""
+    """Up over 100 steps, level, and down to a hundredth over the last `cooldown` of the `steps` of a part."""
     left = (steps - step) / max(1, cooldown * steps)
     return top * min(1.0, (step + 1) / 100, max(left, 0.01))
 
@@ -263,19 +261,22 @@ def train(learner: Learner, out: Path, options: argparse.Namespace) -> None:
     sums: dict[str, list[float]] = defaultdict(list)
     while learner.step < options.steps:
         step = learner.step
-        rate = rate_at(step, steps=options.steps, top=options.rate, cooldown=options.cooldown)
-        if step < options.seeing:
+        seeing = step < options.seeing
+        start, end = (0, options.seeing) if seeing else (options.seeing, options.steps)
+        rate = rate_at(step - start, steps=end - start, top=options.rate, cooldown=options.cooldown)
+        if seeing:
             losses = learner.look(crowds(step, seed=options.seed, pictures=options.pictures), rate=rate)
         else:
-            scenes, asked = batch(step, seed=options.seed, pictures=options.asked)
-            losses = learner.learn(scenes, asked, dense=0.5, rate=rate)
+            first = options.seeing + options.first
+            scenes, asked = batch(step, seed=options.seed, pictures=options.asked, first=first)
+            losses = learner.learn(scenes, asked, rate=rate)
         for name, loss in losses.items():
             sums[name].append(loss)
         learner.seconds = time.monotonic() - started
         if learner.step % options.tell == 0 or learner.step == options.steps:
             line: dict[str, Any] = {"step": learner.step, "s": round(learner.seconds), "rate": round(rate, 6)}
             line |= {name: round(sum(values) / len(values), 4) for name, values in sums.items()}
-            line["s/step"] = round((time.monotonic() - told) / len(sums["dense"]), 3)
+            line["s/step"] = round((time.monotonic() - told) / len(next(iter(sums.values()))), 3)
             if learner.step % (10 * options.tell) == 0 or learner.step == options.steps:
                 if learner.step > options.seeing:
                     line["right"] = learner.examine(seed=1_000_003)
@@ -307,8 +308,9 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the checkpoint and the log")
-    parser.add_argument("--steps", type=int, default=4100)
-    parser.add_argument("--seeing", type=int, default=1800, help="steps of crowded pictures without words")
+    parser.add_argument("--steps", type=int, default=3500)
+    parser.add_argument("--seeing", type=int, default=1700, help="steps of crowded pictures without words")
+    parser.add_argument("--first", type=int, default=300, help="steps of questions about single objects alone")
     parser.add_argument("--pictures", type=int, default=5, help="pictures per step of seeing")
     parser.add_argument("--asked", type=int, default=5, help="pictures per step with questions")
     parser.add_argument("--rate", type=float, default=2e-3)

@@ -36,9 +36,8 @@ from transformers import PreTrainedTokenizerFast
 from snellen.stimuli.worlds import COLOURS, SHAPES
 
 SQUARE = (320, 320)
-"""Size of all pictures, px. Ten picture tokens a side: the first digit of a coordinate is the token's column or row, the
-second its place inside.
-With eight a side 3,000 pictures taught less of the second digit than 600 do with ten.
+"""Size of all pictures, px. Ten picture tokens a side: the first digit of a coordinate is the token's column or row,
+the second its place inside. With eight a side 3,000 pictures taught less of the second digit than 600 do with ten.
 """
 
 FIRST = {"single": 1}

@@ -20,6 +20,7 @@ from snellen.core.detections import Detections
 from snellen.core.pictures import measure
 from snellen.core.stages import Sample
 from snellen.parsing.boxes import write_boxes
+from snellen.parsing.notations import named
 
 
 @dataclass
@@ -60,7 +61,8 @@ class Loopback:
         self.answered[model, name] += 1
         said = _perturbed(self.truth[name], speaker, rng)
         size = measure(data, name=name)
-        text = write_boxes(said, notation=speaker.notation, size=size, input_size=size)
+        seen = named(speaker.notation).input_of(size)
+        text = write_boxes(said, notation=speaker.notation, size=size, input_size=seen)
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 900, "completion_tokens": len(text) // 4, "total_tokens": 900 + len(text) // 4}
         return 200, {"id": "1", "object": "chat.completion", "created": 0, "model": model, "choices": [choice],

@@ -225,10 +225,10 @@ def test_a_large_body_arrives_whole(server) -> None:
 
 
 def test_max_pixels_scales_down_and_tells_the_size_sent(server) -> None:
-    reply = answer(server.model(max_pixels=100), prompt(data=png(40, 10)))
-    assert reply.sent == (Size(20, 5),)
+    reply = answer(server.model(max_pixels=900), prompt(data=png(120, 30)))
+    assert reply.sent == (Size(60, 15),)
     url = server.bodies[0]["messages"][1]["content"][0]["image_url"]["url"]
-    assert Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size == (20, 5)
+    assert Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size == (60, 15)
 
 
 def test_a_picture_that_cannot_be_read_is_failed_and_the_others_go_on(server) -> None:

@@ -13,7 +13,7 @@ from snellen.bench.scoring import score_run, valid_part
 from snellen.core.errors import DataError, GuardError, IncompleteError, SnellenError, SpecError, StoreError
 from snellen.core.stages import AnyTask, Model, Usage
 from snellen.evals.imports import digest, import_file
-from snellen.evals.native import asks_boxes, detection_spec, fixes_notation, prescribed
+from snellen.evals.native import asks_boxes, check_examples, detection_spec, fixes_notation, prescribed
 from snellen.evals.tasks import open_task
 from snellen.models.table import build, speaks
 from snellen.probing.contradiction import Verdict
@@ -78,6 +78,7 @@ def _one(
     model = build(job.spec, task=task)
     check_capacity(task, job.spec, requests=len(task.samples), context=entry.context,
                    single_picture=entry.single_picture or None)  # fmt: skip
+    check_examples(task, job.spec)
     probe = _probed(bench, job, model, probes)
     if probe is not None and probe.contradicted and not _prescribes(job, entry):
         return Done(job, "stopped", reason=probe.reason, probe=probe)

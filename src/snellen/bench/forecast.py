@@ -10,6 +10,7 @@ from snellen.bench.config import Bench, ModelEntry
 from snellen.bench.plan import Job, selection_of
 from snellen.bench.scoring import valid_part
 from snellen.core.errors import DataError, SnellenError, SpecError
+from snellen.evals.native import check_examples
 from snellen.evals.tasks import open_task
 from snellen.models.table import build
 from snellen.runs.capacity import check_capacity
@@ -89,6 +90,7 @@ def _forecast(bench: Bench, job: Job, out: Path | None) -> Forecast:
         build(job.spec, task=task)  # tells unknown providers and options, and missing keys
     check_capacity(task, job.spec, requests=len(task.samples), context=entry.context,
                    single_picture=entry.single_picture or None)  # fmt: skip
+    check_examples(task, job.spec)
     found = survey(task, selection_of(bench))
     plan = plan_cost(task, job.spec, ids=found.ids, requests=found.requests)
     place = None if out is None else out / "runs" / job.name

@@ -83,6 +83,7 @@ def run(
 
       snellen run detect my_data/ -m @mine -o runs/mine --dry-run
     """
+    from snellen.evals.native import check_examples
     from snellen.evals.tasks import open_task
     from snellen.models.named import resolve
     from snellen.models.table import build
@@ -106,6 +107,7 @@ def run(
 
         answering = CachedModel(answering, ReplyCache(cache_file()))
     check_capacity(asked, spec, requests=len(asked.samples))
+    check_examples(asked, spec)
     if dry_run:
         _dry_run(asked, answering, choices, out, as_json=json_)
         return

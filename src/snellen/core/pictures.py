@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -191,6 +192,21 @@ def fit(size: Size, max_pixels: int | None, *, multiple: int = 1) -> Size:
     """The largest size of the same shape with at most `max_pixels`; sides rounded down to `multiple`, at least one."""
     scale = 1.0 if max_pixels is None else min(1.0, (max_pixels / size.pixels) ** 0.5)
     return Size(*(max(multiple, int(side * scale) // multiple * multiple) for side in size))
+
+
+def snap(size: Size, *, multiple: int, low: int, high: int) -> Size:
+    """The size to which Qwen's processors scale a picture: sides the nearest multiples, the area from `low` to `high`.
+
+    Their `smart_resize`: the shape is kept as nearly as the multiples allow.
+    """
+    snapped = Size(*(round(side / multiple) * multiple for side in size))
+    if snapped.pixels > high:
+        scale = (high / size.pixels) ** 0.5
+        return Size(*(max(multiple, math.floor(side * scale / multiple) * multiple) for side in size))
+    if snapped.pixels < low:
+        scale = (low / size.pixels) ** 0.5
+        return Size(*(math.ceil(side * scale / multiple) * multiple for side in size))
+    return snapped
 
 
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, KeyError, struct.error)

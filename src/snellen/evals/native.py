@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from snellen.core.errors import SpecError
-from snellen.core.specs import Json
+from snellen.core.pictures import Size
+from snellen.core.specs import Json, ModelSpec
+from snellen.core.stages import AnyTask
 from snellen.evals import rf100vl, wade
 from snellen.evals.measures import results_of
 from snellen.evals.results import Results
@@ -62,6 +65,23 @@ def prescribed(spec: Mapping[str, Json]) -> str:
     """The notation under which a detection task is scored: its own, else the one of its prompt."""
     plain = detection_spec(spec)
     return str(plain.get("notation") or template(str(plain.get("prompt", "qwen3-vl"))).notation)
+
+
+def check_examples(task: AnyTask, model: ModelSpec) -> None:
+    """SpecError where the model's `max_pixels` would scale example pictures whose answers count their pixels."""
+    limit = model.options.get("max_pixels")
+    if not isinstance(limit, int) or not asks_boxes(task.spec) or named(prescribed(task.spec)).box.scale is not None:
+        return
+    shown = [
+        picture for sample in islice(iter(task.samples), 1) for p in task.prompts(sample) for picture in p.pictures[:-1]
+    ]
+    large = max((picture.upright_size() for picture in shown), key=lambda size: size.pixels, default=Size(0, 0))
+    if large.pixels > limit:
+        raise SpecError(
+            f"{prescribed(task.spec)} counts pixels, the examples are answered in those of pictures of up to "
+            f"{large.width} x {large.height}, and max_pixels={limit} of {model} would scale them down: "
+            f"say -T example_pixels=[1,{limit}] too"
+        )
 
 
 def add_native(

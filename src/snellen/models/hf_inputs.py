@@ -52,8 +52,14 @@ class Asker:
             raise SpecError(
                 f"min_pixels and max_pixels need a processor that scales by area; {self.model_type} does not"
             )
-        bounds = {"shortest_edge": low or size["shortest_edge"], "longest_edge": high or size["longest_edge"]}
-        pictures.size = type(pictures.size)(**bounds)
+        least, most = low or size["shortest_edge"], high or size["longest_edge"]
+        side = pictures.patch_size * pictures.merge_size
+        if most < max(least, side * side):
+            raise SpecError(
+                f"max_pixels={most} of {self.model_type} is below its min_pixels={least}, or below one vision token of "
+                f"{side} x {side} px ({side * side}): give a larger one, or a smaller min_pixels too"
+            )
+        pictures.size = type(pictures.size)(shortest_edge=least, longest_edge=most)
 
     def inputs(self, prompts: Sequence[Prompt], images: Sequence[Sequence[Any]]) -> Any:
         """The batch: padded on the left, where answers follow the prompt; on the right for an encoder."""

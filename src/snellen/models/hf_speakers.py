@@ -27,7 +27,8 @@ def speaker(spec: ModelSpec, config: Any) -> SpeakingModel:
     """The model, its processor and (`adapter=FOLDER`) a LoRA adapter, loaded.
 
     four_bit: NF4 with double quantisation, computed in bfloat16 (float32 on a CPU). min_pixels, max_pixels: bounds of
-    the picture's area after scaling, where the processor has such bounds. temperature 0 is greedy.
+    the picture's area after scaling, where the processor has such bounds. temperature 0 is greedy. context (tokens) and
+    single_picture say what the model can take: prompts beyond that are refused before the first one (`runs.capacity`).
     """
     options = Options(spec)
     read_common(options)
@@ -40,6 +41,8 @@ def speaker(spec: ModelSpec, config: Any) -> SpeakingModel:
         "seed": options.whole("seed", 0, low=0),
         "most_tokens": options.whole("max_tokens", None),
     }
+    options.whole("context", None)
+    options.flag("single_picture", False)
     options.done()
     processor = load_processor(source(spec), config.model_type, **hub_options(spec))
     asker = Asker(processor, config.model_type, encodes=bool(getattr(config, "is_encoder_decoder", False)))

@@ -25,7 +25,7 @@ from snellen.models.chat import messages, read_response, response_format
 from snellen.models.options import Options
 from snellen.models.pump import Ask, pump
 from snellen.models.retrying import AttemptError, Gate, persist, retry_after
-from snellen.models.sending import Prepared
+from snellen.models.sending import LEAST_PIXELS, Prepared
 
 if TYPE_CHECKING:
     import openai as openai_errors
@@ -190,7 +190,7 @@ def openai(spec: ModelSpec, task: AnyTask | None = None) -> OpenAIModel:
         seed=options.whole("seed", None, low=0),
         json_schema=options.flag("json_schema", True),
         detail=options.text("detail", "") or None,
-        max_pixels=options.whole("max_pixels", None),
+        max_pixels=options.whole("max_pixels", None, low=LEAST_PIXELS),
         max_bytes=options.whole("max_bytes", None),
         concurrency=options.whole("concurrency", 16) or 16,
         attempts=options.whole("attempts", 6) or 6,

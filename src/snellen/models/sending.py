@@ -18,6 +18,8 @@ KEPT = {"PNG": "image/png", "JPEG": "image/jpeg"}
 PLAIN_MODES = frozenset({"1", "L", "P", "RGB"})
 ORIENTATION = 0x0112
 JPEG_QUALITY = 95
+LEAST_PIXELS = 28 * 28
+"""The least that `max_pixels` may be: the smallest vision token in use is of 28 x 28 px."""
 HELD_PICTURES, HELD_BYTES = 128, 64 * 2**20
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from snellen.core.boxes import BoxNotation, Frame, Order
 from snellen.core.errors import unknown
+from snellen.core.pictures import Size, snap
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Notation:
     differently. spelled: what coordinates under keys of their own (`x_min`) mean, where that differs. key, label_key:
     of JSON that is written. rounding: `whole` numbers, `floor` (bins), or decimals; limit: the largest number that the
     form has. unlabelled: entries without a label are readable. clip: boxes are clipped to the picture, as the family's
-    own readers do. says_none: "there are none" in words is an empty list.
+    own readers do. says_none: "there are none" in words is an empty list. multiple, area: of pixels of a resized input,
+    what its sides are multiples of, and the least and largest area, px.
     """
 
     name: str
@@ -41,6 +43,12 @@ class Notation:
     unlabelled: bool = False
     clip: bool = False
     says_none: bool = True
+    multiple: int = 1
+    area: tuple[int, int] = (1, 2**62)
+
+    def input_of(self, sent: Size) -> Size:
+        """The size at which a picture that is sent at that size is looked at, where nobody tells it."""
+        return snap(sent, multiple=self.multiple, low=self.area[0], high=self.area[1]) if self.multiple > 1 else sent
 
     def of(self, form: str) -> BoxNotation:
         """What numbers mean in that form."""
@@ -68,7 +76,9 @@ NOTATIONS: Mapping[str, Notation] = MappingProxyType({
         Notation("wade", "WADE's prompt, every model", _box("yxyx"), key="box", says_none=False),
         Notation("qwen-vl", "Qwen-VL", _box(), ("ref-box",)),
         Notation("qwen2-vl", "Qwen2-VL", _box(), ("box-tokens", "json")),
-        Notation("qwen2.5-vl", "Qwen2.5-VL", _INPUT, ("json", "box-tokens")),
+        Notation(
+            "qwen2.5-vl", "Qwen2.5-VL", _INPUT, ("json", "box-tokens"), multiple=28, area=(56 * 56, 16_384 * 28 * 28)
+        ),
         Notation("qwen3-vl", "Qwen3-VL, Qwen3.5", _box(), ("json", "points-xml", "box-tokens"), clip=True),
         Notation("qwen3-vl-points", "Qwen3-VL, points", _box(), ("json", "points-xml"), points=True, key="point_2d"),
         Notation("gemini", "Gemini, Gemma 4; x_min keys: 0..1", _box("yxyx"), key="box_2d", spelled=_UNIT),

@@ -129,7 +129,9 @@ def _spoken(
 ) -> Spoken:
     key = Key(scene.id)
     reply, size = replies[key], scene.pictures[-1].upright_size()
-    seen = reply.seen[-1] if reply.seen else reply.sent[-1] if reply.sent else None
+    seen = Size(*reply.seen[-1]) if reply.seen else None
+    if seen is None and reply.sent:
+        seen = named(declared).input_of(Size(*reply.sent[-1]))
     items = [
         item
         for item in read_items(reply.text, notation=declared, classes=prompts[key].labels)
@@ -137,4 +139,4 @@ def _spoken(
     ]
     numbers = np.array([item.numbers for item in items], dtype=np.float64).reshape(-1, 4)
     labels = tuple((item.label or "").strip().casefold() for item in items)
-    return Spoken(numbers, labels, scene.truth, size, None if seen is None else Size(*seen))
+    return Spoken(numbers, labels, scene.truth, size, seen)

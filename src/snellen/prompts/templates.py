@@ -19,7 +19,8 @@ class Template:
 
     multi: the question with all classes, `{classes}`. single: the question with one, `{class}` (None: `multi` serves).
     system: what stands before everything. notation: the notation that the wording prescribes, where it does.
-    max_tokens: the longest answer. max_examples: how many example pictures the preset sends at most.
+    max_tokens: the longest answer. max_examples: how many example pictures the preset sends at most; example_pixels:
+    the least and the largest area of one, px (others are scaled).
     """
 
     name: str
@@ -29,6 +30,7 @@ class Template:
     notation: str | None = None
     max_tokens: int = 4096
     max_examples: int | None = None
+    example_pixels: tuple[int, int] | None = None
 
     def question(self, classes: tuple[str, ...], *, alone: bool) -> str:
         """The question for these classes."""
@@ -69,6 +71,7 @@ TEMPLATES: Mapping[str, Template] = {
             system="You are a helpful assistant capable of object detection.",
             notation="qwen2.5-vl",
             max_examples=3,
+            example_pixels=(4 * 28 * 28, 12_800 * 28 * 28),
         ),
         Template(
             "rf-gemini",

@@ -17,6 +17,14 @@ from typing import Any
 import pytest
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests keep on the machine is not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SNELLEN_CACHE", str(tmp_path_factory.mktemp("cache") / "replies.sqlite"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real pictures, answers and cases that lies outside the repository; skips where it is absent."""

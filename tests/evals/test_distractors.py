@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.stages import Choice, Sample
+from snellen.evals import answers, distractors
 from snellen.evals.answers import task
 from snellen.evals.imports import import_file
 from snellen.evals.scores import score
 from snellen.stimuli.render import render
 from snellen.stimuli.worlds import Object, World
 
+CELL = distractors._cell
 CIRCLES = (Object("circle", "magenta", 0, 0), Object("circle", "magenta", 4, 7), Object("circle", "magenta", 8, 1))
 STAR = Object("star", "red", 2, 6, scale=0.5)
 
@@ -101,3 +104,33 @@ def test_published_pictures_give_cells_that_the_tables_of_a_scored_run_hold(shar
     names = ("sample", "attr.cell_row", "attr.cell_col")
     where = {name: (row, col) for name, row, col in zip(*(rows[c].tolist() for c in names), strict=True)}
     assert where["982/magenta_circles/count"] == (8, 5)
+
+
+def test_pictures_are_looked_at_once_until_one_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache" / "replies.sqlite"))
+    looked: list[str] = []
+
+    def cell(sample: Sample[Choice]) -> tuple[int, int]:
+        looked.append(sample.id)
+        return CELL(sample)
+
+    monkeypatch.setattr(distractors, "_cell", cell)
+    scenes = [World((CIRCLES[0], Object("star", "red", 2, i, scale=0.5))) for i in (3, 4)]
+    file = published(tmp_path, scenes, [1, 1])
+
+    def anew() -> list[tuple[object, object]]:
+        answers._placed.cache_clear()
+        return cells(file, tmp_path / "images")
+
+    assert anew() == anew() == [(2, 3), (2, 4)]
+    assert len(looked) == 2
+    (tmp_path / "images" / "1.png").write_bytes(render(World((CIRCLES[0], Object("star", "red", 6, 7, scale=0.5)))))
+    assert anew() == [(2, 3), (6, 7)]
+    assert len(looked) == 4
+    (memory,) = [path for path in (tmp_path / "cache" / "cells").iterdir() if "6" in path.read_text()]
+    memory.write_text("[[")
+    assert anew() == [(2, 3), (6, 7)], "a damaged memory is made again"
+    (tmp_path / "images" / "1.png").write_bytes(render(World(CIRCLES)))
+    assert anew() == anew() == [(None, None)] * 2
+    assert answers.unplaced(str(file), str(tmp_path / "images")).startswith("no cells of distractors: 1.png shows")
+    assert len(looked) == 8

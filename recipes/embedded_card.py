@@ -44,25 +44,32 @@ BOXES = {
     "large objects": Exam({"task": "civet/detection", "objects": [1, 2, 3], "grid": 3, "sizes": ["regular"],
                            "scenes": 150}, None),
 }  # fmt: skip
-METRICS = ("accuracy", "f1", "f1_agnostic", "recall", "ap50", "parse_rate", "count_ratio", "chair_i")
+FIRST = ("accuracy", "f1")
+OTHERS = ("f1_agnostic", "recall", "ap50", "parse_rate", "count_ratio", "chair_i")
 
 
 def told(estimate: Any) -> str:
-    """A value with its interval."""
-    return f"{estimate.value:.3f} | {estimate.low:.3f} to {estimate.high:.3f}"
+    """A value with its interval, `.978 (.967 to .985)`."""
+    value, low, high = (
+        f"{x:.3f}".replace("0.", ".", 1) if abs(x) < 0.9995 else f"{x:.3f}"
+        for x in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} ({low} to {high})"
 
 
 def table(name: str, made: Run, against: Run | None) -> None:
-    """The lines of one exam."""
+    """The lines of one exam: its first metric, then what else there is."""
     results = score(made)
-    found = {metric: results.metrics[metric] for metric in METRICS if metric in results.metrics}
-    if "question" in results.groups and len(results.groups["question"]) > 1:
-        found |= {kind: of["accuracy"] for kind, of in results.groups["question"].items()}
-    found |= {f"ap50, scores: {source}": of["ap50"] for source, of in results.groups.get("score source", {}).items()}
+    found = {(name if metric in FIRST else f"- {metric}", metric): results.metrics[metric]
+             for metric in (*FIRST, *OTHERS) if metric in results.metrics}  # fmt: skip
+    kinds = results.groups.get("question", {})
+    found |= {(f"- {kind}", ""): of["accuracy"] for kind, of in kinds.items() if len(kinds) > 1}
+    sources = results.groups.get("score source", {})
+    found |= {(f"- ap50, scores: {source}", ""): of["ap50"] for source, of in sources.items()}
     more = compare(against, made).differences if against else {}
-    for metric, estimate in found.items():
-        line = f"| {name} | {metric} | {estimate.n} | {told(estimate)} |"
-        print(line + (f" {told(more[metric].difference)} |" if metric in more else ""), flush=True)
+    for (words, metric), estimate in found.items():
+        difference = f" {told(more[metric].difference)} |" if metric in more else ""
+        print(f"| {words} | {estimate.n:,} | {told(estimate)} |{difference}", flush=True)
 
 
 def unseen(made: Run) -> None:
@@ -74,7 +81,7 @@ def unseen(made: Run) -> None:
         for words, chosen in (("pairs seen", ~new), ("pairs never seen", new)):
             right = rows["correct"][chosen & (rows["question"] == kind)]
             found = wilson(int(right.sum()), len(right))
-            print(f"| {words} | {kind} | {found.n} | {told(found)} |")
+            print(f"| {kind}, {words} | {found.n} | {told(found)} |")
 
 
 def main() -> None:

@@ -92,12 +92,17 @@ def _spec(model: ModelEntry, models_file: Path) -> ModelSpec:
 
 def _seeds(bench: Bench, spec: ModelSpec, options: Mapping[str, Any]) -> tuple[int, ...]:
     """Several seeds only where something is drawn: examples, or a model above temperature 0."""
-    drawn = "few-shot" in str(options.get("regime", "")) or bool(spec.options.get("temperature"))
+    drawn = _draws_examples(options) or bool(spec.options.get("temperature"))
     return bench.seeds if drawn else bench.seeds[:1]
 
 
 def _seeded(options: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    return {**options, **({"shots_seed": seed} if "few-shot" in str(options.get("regime", "")) else {})}
+    return {**options, **({"shots_seed": seed} if _draws_examples(options) else {})}
+
+
+def _draws_examples(options: Mapping[str, Any]) -> bool:
+    """Whether the seed decides the examples: not where the regime names a seed of its own."""
+    return "few-shot" in str(options.get("regime", "")) and "shots_seed" not in options
 
 
 def with_seed(spec: ModelSpec, seed: int) -> ModelSpec:

@@ -12,8 +12,8 @@ from snellen.core.errors import ShapeError, SpecError
 from snellen.core.estimates import Ratio
 from snellen.core.stages import Choice, Reading, Sample
 from snellen.scoring.choice import measure, tabulate
-from snellen.statistics.intervals import bootstrap, point, wilson
-from snellen.statistics.resampling import Clusters
+from snellen.statistics.intervals import bootstrap, point, root_bias, wilson
+from snellen.statistics.resampling import Clusters, evaluate
 
 
 class Mean:
@@ -160,6 +160,54 @@ def test_resamples_draw_whole_clusters():
     assert (weights[:, 0] == weights[:, 2]).all()
     assert (weights[:, 3:].std(axis=1) == 0).all()
     assert (weights[:, [0, 1, 3]].sum(axis=1) == 3).all()
+
+
+@pytest.mark.parametrize("names", ["aabbbcdd", "aabbbcdde"])
+def test_halves_complete_each_other_and_split_no_cluster(names, monkeypatch):
+    monkeypatch.setattr("snellen.statistics.resampling.MEMORY", 3 * len(names))  # several blocks
+    groups = Clusters.of(list(names))
+    weights = np.concatenate(list(groups.halves(50, np.random.default_rng(0))))
+    assert weights.shape == (100, len(names))
+    assert (weights[0::2] + weights[1::2] == 1).all()
+    first = np.array([list(names).index(name) for name in sorted(set(names))])
+    assert (weights == weights[:, first][:, groups.index]).all()
+    held = weights[:, first].sum(axis=1)
+    assert set(held) == ({2} if groups.count == 4 else {2, 3})
+    assert weights.mean(axis=0) == pytest.approx(0.5)
+
+
+class Distance:
+    """The distance of the weighted mean of a column from 0: overrated by noise: sqrt(2 / (pi n)) of it alone."""
+
+    def __init__(self, values, name="ap"):
+        self.values = np.asarray(values)
+        self.names = (name,)
+
+    def __call__(self, weights):
+        return {self.names[0]: np.abs(weights @ self.values / weights.sum(axis=1))}
+
+
+def test_a_bias_that_falls_with_the_root_is_found_from_halves():
+    rng, n, found = np.random.default_rng(0), 50, []
+    for _ in range(1500):
+        measure, groups = Distance(rng.normal(size=n)), Clusters.of(np.arange(n))
+        halved = evaluate(measure, groups.halves(10, rng))["ap"]
+        found.append(root_bias(float(measure(np.ones((1, n)))["ap"][0]), halved))
+    error = np.std(found) / np.sqrt(len(found))
+    assert np.mean(found) == pytest.approx(np.sqrt(2 / (np.pi * n)), abs=3 * error)
+    assert error < 0.05 * np.sqrt(2 / (np.pi * n))
+
+
+@pytest.mark.parametrize(("mean", "seed"), [(0.3, 0), (0.3, 1), (0.02, 1), (0.02, 3)])
+def test_the_interval_of_an_overrated_metric_lies_lower_and_contains_the_value(mean, seed):
+    values = np.random.default_rng(seed).normal(mean, 1, 60)
+    plain, overrated = (
+        bootstrap(Distance(values, name), np.arange(60), rng=np.random.default_rng(0))[name] for name in ("share", "ap")
+    )
+    assert plain.method == overrated.method == "bootstrap-wilson"
+    assert 0 <= overrated.low <= plain.low
+    assert overrated.low < plain.low or plain.low == 0
+    assert overrated.low <= overrated.value <= overrated.high < 0.7
 
 
 def test_blocks_of_any_size_give_the_same_draws(monkeypatch):

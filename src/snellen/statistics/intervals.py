@@ -8,8 +8,11 @@ where all is right they have no width at all.
 * A share between 0 and 1 gets Wilson's interval for the effective number of trials n = p (1 - p) / s^2, with
   Student's t of m - 1 degrees of freedom in place of the normal quantile (as Korn and Graubard do with Clopper and
   Pearson's: Survey Methodology 24, 1998). It is centred on p less the bootstrap's bias (macro-F1 shifts when
-  resampled; AP by more than that shows, see `core.estimates.ROOT_BIASED`), contains the value, stays within 0..1, and
-  is skewed as it must be.
+  resampled), contains the value, stays within 0..1, and is skewed as it must be.
+* AP is overrated by small samples by much of its standard error (`core.estimates.ROOT_BIASED`). Resamples repeat what
+  they draw and show too little of that; halves of the clusters, drawn without replacement, are plain smaller samples,
+  and overrate it by sqrt(2) as much. The interval is centred on p less the bias that they tell (`root_bias`), and its
+  s is widened by what this correction may itself be wrong.
 * A share that did not vary at all, because all is right or all is wrong, gets the same interval with n = the number
   of clusters on which it is defined: ten scenes, all right, are no proof of perfection.
 * A mean of distances (calibration error) is overrated by noise, as AP is, but only where the truth is near 0, and the
@@ -35,15 +38,25 @@ from snellen.statistics.resampling import Clusters, evaluate
 
 PROBED = 1000
 """Of more clusters than this only so many are probed for whether a metric is defined on them."""
+PAIRS = 40
+"""Pairs of halves from which a bias is found: few are enough, since what is not bias cancels within a pair."""
 ROOT_FACTOR = 1 + math.sqrt(2)
-"""Resampling doubles the variance of the noise that AP's bias grows with: its root, and the bias, by sqrt(2)."""
+"""A bias that falls with the root of the sample's size is sqrt(2) times as large in its halves, and with a resample's
+noise, which is twice the sample's: 1 / (sqrt(2) - 1) times what they add."""
 ROOT_SPREAD = 1.1
-"""What correcting for that bias adds to the spread, by simulation (`benchmarks/coverage.py`)."""
+"""What the noise of such a correction adds to the spread: 3 to 7 % in sets of few classes, by a bootstrap of it all."""
+ROOT_DOUBT = 1 / 3
+"""Standard error of the correction, as a share of it, by the law itself: where it is known, the factor is 2 to 3."""
 
 
 def is_open_ended(name: str) -> bool:
     """Whether a metric (or `metric.<class>`) is no share between 0 and 1."""
     return name.partition(".")[0] in OPEN_ENDED
+
+
+def is_root_biased(name: str) -> bool:
+    """Whether small samples overrate a metric (or `metric.<class>`) by an amount that falls with their root."""
+    return name.partition(".")[0] in ROOT_BIASED
 
 
 def wilson(k: float, n: float, *, level: float = 0.95) -> Estimate:
@@ -98,6 +111,7 @@ def bootstrap(
         return estimates
     ratios: Mapping[str, Ratio] = measure.ratios if isinstance(measure, Ratios) else {}
     drawn = evaluate(measure, groups.draws(draws, rng))
+    halved = evaluate(measure, groups.halves(PAIRS, rng)) if any(map(is_root_biased, measure.names)) else {}
     still: list[str] = []
     out: dict[str, Estimate] = {}
     for name, found in estimates.items():
@@ -105,7 +119,8 @@ def bootstrap(
             above, below = (float(column.sum()) for column in ratios[name])
             out[name] = wilson(above, below, level=level)
             continue
-        interval = _interval(name, found.value, drawn[name], groups.effective, level)
+        halves = halved[name] if is_root_biased(name) else None
+        interval = _interval(name, found.value, drawn[name], groups.effective, level, halves=halves)
         if interval is None and found.value is not None and groups.count > 1:
             if is_open_ended(name):
                 interval = found.value, found.value, "constant"
@@ -126,8 +141,18 @@ def spread(drawn: Float, clusters: float) -> float:
     return float(defined.std() * math.sqrt(clusters / (clusters - 1)))
 
 
+def root_bias(value: float, halved: Float) -> float:
+    """The bias of `value` from the values of halves of its sample, for a bias that falls with the root of the size.
+
+    Halves drawn without replacement are samples of the same population, whatever the metric (Politis, Romano and Wolf,
+    Subsampling, 1999): how much they exceed the whole on average needs no more than the law by which bias falls.
+    """
+    defined = halved[np.isfinite(halved)]
+    return ROOT_FACTOR * (float(defined.mean()) - value) if len(defined) else 0.0
+
+
 def _interval(
-    name: str, value: float | None, drawn: Float, clusters: float, level: float
+    name: str, value: float | None, drawn: Float, clusters: float, level: float, *, halves: Float | None
 ) -> tuple[float, float, str] | None:
     """Low, high and method; None where there is no value or it did not vary."""
     error = spread(drawn, clusters)
@@ -139,14 +164,15 @@ def _interval(
         bias, half = max(float(defined.mean()) - value, 0.0) * ROOT_FACTOR, t * error * ROOT_SPREAD
         return max(value - bias - half, 0.0), value + half, "bootstrap-folded"
     if not is_open_ended(name) and 0 <= value <= 1:
-        bias = float(defined.mean()) - value
-        if name.partition(".")[0] in ROOT_BIASED:
-            bias, error = bias * ROOT_FACTOR, error * ROOT_SPREAD
+        if halves is None:
+            bias = float(defined.mean()) - value
+        else:
+            bias = root_bias(value, halves)
+            error = math.hypot(error * ROOT_SPREAD, bias * ROOT_DOUBT)
         centre = min(max(value - bias, 0.0), 1.0)
-        trials = max(centre * (1 - centre), 0.0) / error**2
-        if trials == 0:
-            return None
-        low, high = score_interval(centre, trials, t)
+        edge = min(error, 0.5)
+        inner = min(max(centre, edge), 1 - edge)  # a centre at the very end would be worth no trial at all
+        low, high = score_interval(centre, inner * (1 - inner) / error**2, t)
         return min(low, value), max(high, value), "bootstrap-wilson"
     tail = normal_tail(t * math.sqrt(clusters / (clusters - 1)))
     low, high = np.quantile(defined, [tail, 1 - tail])

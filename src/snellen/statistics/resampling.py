@@ -55,6 +55,18 @@ class Clusters:
             counts = np.bincount(chosen.ravel(), minlength=rows * self.count).reshape(rows, self.count)
             yield counts[:, self.index].astype(np.float64)
 
+    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Float]:
+        """`pairs` times a random half of the clusters and then the other half, as sample weights, in blocks (rows,
+        samples); of an odd number, now one half and now the other has one more.
+        """
+        size = self.count // 2 + (np.arange(pairs) % 2) * (self.count % 2)
+        place = rng.permuted(np.tile(np.arange(self.count), (pairs, 1)), axis=1)
+        first = place < size[:, None]
+        both = np.stack([first, ~first], axis=1).reshape(2 * pairs, self.count)
+        for rows in blocks(len(both), len(self.index)):
+            yield both[:rows, self.index].astype(np.float64)
+            both = both[rows:]
+
     def alone(self, most: int) -> Iterator[Float]:
         """Each cluster by itself, as sample weights, in blocks (rows, samples); of more than `most`, every k-th."""
         chosen = np.linspace(0, self.count - 1, min(self.count, most)).round().astype(np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from snellen.core.specs import ModelSpec
 from snellen.core.stages import Failed, Key, Prompt, Reply, Turn
 from snellen.models.clip import Scorer
 from snellen.models.table import build
+from tiny_models import folder
 
 HEAVY = [pytest.mark.tier2, pytest.mark.filterwarnings("default"), pytest.mark.timeout(300)]
 LABELS = ("star", "circle", "square")
@@ -84,47 +84,13 @@ def test_what_a_scorer_cannot_answer_is_refused(scorer, prompt, message):
         list(scorer.answer([prompt]))
 
 
-def tiny(folder: Path, kind: str) -> None:
-    import torch
-    import transformers as t
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    torch.manual_seed(0)
-    words = ["<pad>", "<unk>", "<s>", "</s>", "a", "photo", "of", *LABELS]
-    core = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
-    core.pre_tokenizer = pre_tokenizers.Whitespace()
-    core.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 3)])
-    tokenizer = t.PreTrainedTokenizerFast(
-        tokenizer_object=core,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        bos_token="<s>",
-        eos_token="</s>",
-        model_max_length=16,
-    )
-    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4}
-    text = {**size, "vocab_size": len(words), "max_position_embeddings": 16, "eos_token_id": 3, "pad_token_id": 0}
-    vision = {**size, "image_size": 32, "patch_size": 8}
-    if kind == "clip":
-        config = t.CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)
-        pictures = t.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
-        model, processor = t.CLIPModel(config), t.CLIPProcessor(pictures, tokenizer)
-    else:
-        config = t.SiglipConfig(text_config=text, vision_config=vision)
-        pictures = t.SiglipImageProcessor(size={"height": 32, "width": 32})
-        model, processor = t.SiglipModel(config), t.SiglipProcessor(pictures, tokenizer)
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-
-
 @pytest.mark.parametrize("kind", [pytest.param("clip", marks=HEAVY), pytest.param("siglip", marks=HEAVY)])
-def test_a_model_of_transformers_scores_options_the_same_in_any_batch(tmp_path, kind):
+def test_a_model_of_transformers_scores_options_the_same_in_any_batch(kind):
     pytest.importorskip("torch")
-    tiny(tmp_path, kind)
     prompts = [ask(0), ask(1, labels=LABELS[::-1]), ask(2, labels=("star", "circle"))]
     found = []
     for batch_size in (1, 3):
-        model = build(ModelSpec("hf", str(tmp_path), {"batch_size": batch_size}))
+        model = build(ModelSpec("hf", str(folder(kind)), {"batch_size": batch_size}))
         replies = dict(model.answer(prompts))
         assert list(replies) == [p.key for p in prompts]
         assert all(r.text in p.labels for p, r in zip(prompts, replies.values(), strict=True))
@@ -136,8 +102,7 @@ def test_a_model_of_transformers_scores_options_the_same_in_any_batch(tmp_path, 
 
 
 @pytest.mark.parametrize("_", [pytest.param(0, marks=HEAVY, id="")])
-def test_a_template_without_a_place_for_the_label_is_refused(tmp_path, _):
+def test_a_template_without_a_place_for_the_label_is_refused(_):
     pytest.importorskip("torch")
-    tiny(tmp_path, "clip")
     with pytest.raises(SpecError, match=r"holds \{label\}"):
-        build(ModelSpec("hf", str(tmp_path), {"template": "a photo"}))
+        build(ModelSpec("hf", str(folder("clip")), {"template": "a photo"}))

@@ -11,44 +11,13 @@ from PIL import Image
 from snellen.core.errors import DataError, SpecError
 from snellen.core.pictures import Picture, Size
 from snellen.core.specs import ModelSpec
-from snellen.core.stages import Failed, Key, Prompt, Reply, Turn
+from snellen.core.stages import Key, Prompt, Turn
 from snellen.models.table import build
+from tiny_models.graphs import pair, save, yolo
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 pytestmark = [pytest.mark.tier2, pytest.mark.filterwarnings("default")]
-
-BOXES = np.array([[32, 32, 16, 8], [32, 32, 17, 8], [10, 10, 4, 4]], dtype=np.float32)
-SCORES = np.array([[0.9, 0.1], [0.8, 0.1], [0.05, 0.6]], dtype=np.float32)
-
-
-def save(path, nodes, inputs, outputs, constants, **notes):
-    """A graph as a file; `notes` are an export's own metadata."""
-    kinds = {np.float32: onnx.TensorProto.FLOAT, np.int64: onnx.TensorProto.INT64}
-    graph = onnx.helper.make_graph(
-        nodes,
-        "tiny",
-        [onnx.helper.make_tensor_value_info(name, kinds[kind], shape) for name, kind, shape in inputs],
-        [onnx.helper.make_tensor_value_info(name, kinds[kind], None) for name, kind in outputs],
-        [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
-    for key, value in notes.items():
-        model.metadata_props.append(onnx.StringStringEntryProto(key=key, value=value))
-    onnx.save(model, str(path))
-
-
-def yolo(path, *, side=64, **notes):
-    """Says the same of every picture, in YOLOv8's form."""
-    said = np.concatenate([BOXES, SCORES], axis=1).T[None]
-    node = onnx.helper.make_node
-    nodes = [
-        node("ReduceSum", ["images"], ["sum"], keepdims=0),
-        node("Mul", ["sum", "zero"], ["nothing"]),
-        node("Add", ["said", "nothing"], ["output0"]),
-    ]
-    constants = {"said": said, "zero": np.float32([0]).reshape(())}
-    save(path, nodes, [("images", np.float32, [1, 3, side, side])], [("output0", np.float32)], constants, **notes)
 
 
 def picture(colour="red", size=(128, 64)):
@@ -113,17 +82,6 @@ def test_a_model_that_is_told_the_pictures_size(tmp_path):
     assert reply.detections.boxes.tolist() == [[0, 0, 128, 64]]
 
 
-def test_a_broken_picture_fails_alone_and_a_question_is_refused(tmp_path):
-    yolo(tmp_path / "best.onnx", names="{0: 'cat', 1: 'dog'}")
-    model = build(ModelSpec.parse(f"onnx/{tmp_path}/best.onnx", ["layout=yolov8"]))
-    broken = Prompt(Key("broken"), (Turn("user", (Picture("x", lambda: b"no"),)),), wants="boxes")
-    replies = dict(model.answer([broken, ask(1)]))
-    assert isinstance(replies[Key("broken")], Failed)
-    assert isinstance(replies[Key("s1")], Reply)
-    with pytest.raises(SpecError, match="answers prompts for boxes"):
-        list(model.answer([Prompt(Key("q"), ask().turns, wants="choice", labels=("a", "b"))]))
-
-
 @pytest.mark.parametrize(
     ("name", "options", "error", "message"),
     [
@@ -145,26 +103,6 @@ def test_wrong_names_and_options_say_what_is_wrong(tmp_path, name, options, erro
     options = [option.replace("NAMES", f"{tmp_path}/names.txt") for option in options]
     with pytest.raises(error, match=message):
         build(ModelSpec.parse(f"onnx/{tmp_path}/{name}", options))
-
-
-def pair(folder):
-    """A CLIP pair that knows the colours: a picture's feature is its mean colour, a text's that of its words."""
-    tokenizers = pytest.importorskip("tokenizers")
-    node = onnx.helper.make_node
-    nodes = [node("ReduceMean", ["pixel_values"], ["image_embeds"], axes=[2, 3], keepdims=0)]
-    inputs, outputs = [("pixel_values", np.float32, [1, 3, 32, 32])], [("image_embeds", np.float32)]
-    save(folder / "visual.onnx", nodes, inputs, outputs, {})
-    table = np.float32([[0, 0, 0], [0, 0, 0], [2, -1, -1], [-1, 2, -1], [-1, -1, 2]])
-    nodes = [
-        node("Gather", ["table", "input_ids"], ["tokens"]),
-        node("ReduceSum", ["tokens", "axis"], ["text_embeds"], keepdims=0),
-    ]
-    inputs, outputs = [("input_ids", np.int64, [1, None])], [("text_embeds", np.float32)]
-    save(folder / "textual.onnx", nodes, inputs, outputs, {"table": table, "axis": np.array([1])})
-    words = {"[PAD]": 0, "[UNK]": 1, "red": 2, "green": 3, "blue": 4}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
 
 
 def test_a_clip_pair_names_the_colour(tmp_path):

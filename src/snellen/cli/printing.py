@@ -14,7 +14,11 @@ from snellen.evals.box_measures import FIELD
 from snellen.evals.comparison import Comparison
 from snellen.evals.resolution import sentence
 from snellen.evals.results import Results
+from snellen.evals.score_sources import GROUP as SOURCES
 from snellen.scoring.error_kinds import COSTLY
+
+BESIDE = {"notation": "the same replies read in another notation", SOURCES: "the same boxes ranked by other scores"}
+"""Groups that are always shown -> what they are called."""
 
 
 def show_results(results: Results, *, by: Sequence[str] = (), console: Console | None = None) -> None:
@@ -31,11 +35,13 @@ def show_results(results: Results, *, by: Sequence[str] = (), console: Console |
         out.print(_group(results, name))
     for line in _facts(results):
         out.print(line, highlight=False)
-    if "notation" in results.groups:
-        out.print(_wide("the same replies read in another notation", results.groups["notation"]))
+    for name, title in BESIDE.items():
+        if name in results.groups and name not in by:
+            out.print(_wide(title, results.groups[name]))
     if "resolution" in results.facts:
         out.print(sentence(results.facts["resolution"]), highlight=False)
-    more = [name.removeprefix(FIELD) for name in results.groups if name not in {"errors", "question", "notation"}]
+    shown = {"errors", "question", *BESIDE}
+    more = [name.removeprefix(FIELD) for name in results.groups if name not in shown]
     more += ["image"] if kinds else []
     if more and not by:
         out.print(f"more with --by: {', '.join(more)}", highlight=False)
@@ -55,10 +61,17 @@ def _facts(results: Results) -> Iterator[str]:
     if set(status) - {"ok"}:
         said = ", ".join(f"{n:,} {name}" for name, n in sorted(status.items(), key=lambda item: -item[1]))
         yield f"replies: {said}"
+    for source, found in facts.get("calibration", {}).items():
+        yield _calibrated(source, found)
     audit = facts.get("ap_audit") or {"gap": None}
     if audit["gap"] is not None:
         rule = f"AP by the trapezoid rule, which other toolkits use: {number(audit['trapezoid'])}"
         yield f"{rule} ({number(audit['gap'], signed=True)}; a diagnostic, no result)"
+
+
+def _calibrated(source: str, found: Mapping[str, Any]) -> str:
+    sure, right, error = (Estimate(**found[name]) for name in ("confidence", "right", "ece"))
+    return f"calibration by {source}: {number(sure.value)} sure, {short(right)} right, ECE {short(error)}"
 
 
 def _group(results: Results, name: str) -> Table:

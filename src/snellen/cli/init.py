@@ -33,6 +33,7 @@ models:
   # A detector whose predictions are there already (COCO results, ultralytics predictions.json, YOLO txt, ...).
   # my-detector:
   #   predictions: {{{name}: predictions.json}}
+  #   valid_predictions: {{{name}: valid.json}}   # of the validation part: F1 counts boxes from the best score there
   # What chance gives: the floor of every table.
   chance:
     model: random
@@ -44,6 +45,7 @@ regimes:                  # ways of asking; every model that is asked runs under
 # metric: f1              # default: ap where every model gives confidences, else f1
 # sample: 300             # so many pictures of each part, drawn with the seed
 # seeds: [0, 1]           # several draws of the few-shot examples
+# operating_point: best-f1-on-valid   # also ask about the validation part, where boxes have scores; or a score, or all
 # budget: 5.00            # USD for everything together; the bench stops cleanly there and goes on later
 """
 

@@ -62,7 +62,7 @@ def table(name: str, made: Run, against: Run | None) -> None:
     results = score(made)
     found = {(name if metric in FIRST else f"- {metric}", metric): results.metrics[metric]
              for metric in (*FIRST, *OTHERS) if metric in results.metrics}  # fmt: skip
-    kinds = results.groups.get("question", {})
+    kinds = results.groups.get("question", {}) or results.groups.get("object_px", {})
     found |= {(f"- {kind}", ""): of["accuracy"] for kind, of in kinds.items() if len(kinds) > 1}
     sources = results.groups.get("score source", {})
     found |= {(f"- ap50, scores: {source}", ""): of["ap50"] for source, of in sources.items()}

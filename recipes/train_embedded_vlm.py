@@ -307,7 +307,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the checkpoint and the log")
-    parser.add_argument("--steps", type=int, default=3500)
+    parser.add_argument("--steps", type=int, default=4200)
     parser.add_argument("--seeing", type=int, default=1700, help="steps of crowded pictures without words")
     parser.add_argument("--first", type=int, default=300, help="steps of questions about single objects alone")
     parser.add_argument("--pictures", type=int, default=5, help="pictures per step of seeing")

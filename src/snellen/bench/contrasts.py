@@ -17,7 +17,7 @@ import numpy as np
 from snellen.bench.decide import Entry, averaged
 from snellen.core.errors import GuardError
 from snellen.evals.comparison import check_guard
-from snellen.evals.measures import Narrowed, measure_of
+from snellen.evals.measures import narrowed
 from snellen.statistics.datasets import mean_difference
 from snellen.statistics.hypotheses import holm_adjusted
 from snellen.statistics.paired import Difference, difference
@@ -101,10 +101,7 @@ def _contrast(
         check_guard(a.runs[0].results, b.runs[0].results, ignore=("classes",))
     except GuardError:
         return None
-    one, two = (
-        averaged([Narrowed(measure_of(run.tables, run.results.options), metric) for run in entry.runs])
-        for entry in (a, b)
-    )
+    one, two = (averaged([narrowed(run.tables, run.results.options, metric) for run in entry.runs]) for entry in (a, b))
     clusters = a.runs[0].tables.outcomes["cluster"]
     return difference(one, two, clusters, draws=draws, rng=np.random.default_rng(seed))[metric]
 

@@ -20,7 +20,7 @@ from snellen.core.errors import GuardError, unknown
 from snellen.core.estimates import Estimate, Measure
 from snellen.evals.averaged import Averaged
 from snellen.evals.comparison import Scored, check_guard
-from snellen.evals.measures import Narrowed, measure_of
+from snellen.evals.measures import narrowed
 from snellen.statistics.datasets import mean_difference, mean_estimate
 from snellen.statistics.hypotheses import holm_adjusted
 from snellen.statistics.intervals import bootstrap
@@ -93,12 +93,11 @@ def decide(
 ) -> Decision:  # fmt: skip
     """The decision on one data set. Entries that must not be compared with the others are refused, with the reason."""
     kept, refused = _comparable(entries)
-    whole = {entry.name: [measure_of(run.tables, run.results.options) for run in entry.runs] for entry in kept}
-    chosen = metric or headline(kept, whole)
-    known = set.intersection(*(set(measure.names) for parts in whole.values() for measure in parts))
+    chosen = metric or headline(kept)
+    known = set.intersection(*(_metrics(run) for entry in kept for run in entry.runs))
     if chosen not in known:
         raise unknown("metric", chosen, sorted(name for name in known if "." not in name))
-    measures = {name: averaged([Narrowed(part, chosen) for part in parts]) for name, parts in whole.items()}
+    measures = {e.name: averaged([narrowed(run.tables, run.results.options, chosen) for run in e.runs]) for e in kept}
     clusters = kept[0].runs[0].tables.outcomes["cluster"]
     scores = {
         name: bootstrap(m, clusters, draws=draws, rng=np.random.default_rng(seed))[chosen]
@@ -202,13 +201,19 @@ def averaged(parts: Sequence[Measure]) -> Measure:
     return parts[0] if len(parts) == 1 else Averaged(parts)
 
 
-def headline(entries: Sequence[Entry], measures: Mapping[str, Sequence[Measure]]) -> str:
+def headline(entries: Sequence[Entry]) -> str:
     """accuracy for exams; AP where every entry has confidences, else F1 (AP without them is no ranking)."""
-    names = set.intersection(*(set(measure.names) for parts in measures.values() for measure in parts))
+    names = set.intersection(*(_metrics(run) for entry in entries for run in entry.runs))
     if "accuracy" in names:
         return "accuracy"
     sources = {run.results.facts.get("score_source") for entry in entries for run in entry.runs}
     return "ap" if "ap" in names and sources <= {"model", "token-logprob", "vote"} else "f1"
+
+
+def _metrics(run: Scored) -> set[str]:
+    """The metrics of a run, those of its classes as `f1.<class>`."""
+    of_classes = (f"{name}.{label}" for label, found in run.results.per_class.items() for name in found)
+    return {*run.results.metrics, *of_classes}
 
 
 def _comparable(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, str]]:

@@ -22,7 +22,9 @@ from snellen.core.estimates import Estimate, Float, Measure
 from snellen.core.tables import Table, Tables
 from snellen.evals.measures import Joined
 from snellen.scoring import average_precision, counting, grounding, hallucination
-from snellen.scoring.tabulation import tables_of
+from snellen.scoring.coco_matching import THRESHOLDS, coco_matches
+from snellen.scoring.curves import ranking, whole
+from snellen.scoring.tabulation import boxes_of, tables_of
 from snellen.statistics.intervals import bootstrap
 from snellen.statistics.paired import difference
 
@@ -133,8 +135,39 @@ UNSEEN = (
 """Sets that had no part in the choice of the method."""
 SETS = TUNED + UNSEEN
 
+
+class Ap:
+    """AP and AP50 as `average_precision.measure` gives them, without its other figures: at a tenth of the time.
+
+    ious: how many of the thresholds are wanted, ten for AP, the first for AP50 alone.
+    """
+
+    def __init__(self, truth: BoxTable, predicted: BoxTable, ious: int) -> None:
+        matches = coco_matches(truth, predicted, sizes=False)
+        sample, label, state = predicted.image[matches.rows], predicted.label[matches.rows], matches.state[0, :ious]
+        self.names = ("ap", "ap50") if ious == len(THRESHOLDS) else ("ap50",)
+        self.classes = [
+            ranking(sample[label == k], state[:, label == k], truth.image[truth.label == k])
+            for k in range(len(truth.classes))
+        ]
+
+    def __call__(self, weights: Float) -> dict[str, Float]:
+        """Both under each row of `weights` (draws, pictures)."""
+        counted = whole(weights, max(len(each.sample) for each in self.classes))
+        precision = np.array([each(counted)[0] for each in self.classes])
+        found = {"ap": precision.mean(axis=1), "ap50": precision[:, 0]}
+        return {name: np.asarray(np.nanmean(found[name], axis=0)) for name in self.names}
+
+
+def average_precision_of(tables: Tables, names: Sequence[str]) -> Measure:
+    """The quick way where every detection has a score."""
+    truth, predicted = boxes_of(tables)
+    if predicted.scores is None:
+        return average_precision.measure(tables)
+    return Ap(truth, predicted, len(THRESHOLDS) if "ap" in names else 1)
+
+
 PARTS = {
-    average_precision.measure: ("ap", "ap50"),
     grounding.measure: ("f1", "precision", "recall", "f1_agnostic", "mean_iou"),
     counting.measure: ("count_ratio", "mae", "rmse"),
     hallucination.measure: ("chair_i", "chair_s"),
@@ -143,7 +176,8 @@ PARTS = {
 
 def joined(tables: Tables, names: Sequence[str] = NAMES) -> Measure:
     """The measures that `names` belong to."""
-    return Joined(tuple(part(tables) for part, own in PARTS.items() if set(own) & set(names)))
+    parts = [part(tables) for part, own in PARTS.items() if set(own) & set(names)]
+    return Joined((*([average_precision_of(tables, names)] if {"ap", "ap50"} & set(names) else []), *parts))
 
 
 @dataclass

@@ -262,7 +262,8 @@ def train(learner: Learner, out: Path, options: argparse.Namespace) -> None:
         step = learner.step
         seeing = step < options.seeing
         start, end = (0, options.seeing) if seeing else (options.seeing, options.steps)
-        rate = rate_at(step - start, steps=end - start, top=options.rate, cooldown=options.cooldown)
+        top = options.rate * (1 if step < options.seeing + options.brisk else 0.35)
+        rate = rate_at(step - start, steps=end - start, top=top, cooldown=options.cooldown)
         if seeing:
             losses = learner.look(crowds(step, seed=options.seed, pictures=options.pictures), rate=rate)
         else:
@@ -310,6 +311,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=4200)
     parser.add_argument("--seeing", type=int, default=1700, help="steps of crowded pictures without words")
     parser.add_argument("--first", type=int, default=300, help="steps of questions about single objects alone")
+    parser.add_argument("--brisk", type=int, default=800, help="steps of questions at the full rate, then at a third")
     parser.add_argument("--pictures", type=int, default=5, help="pictures per step of seeing")
     parser.add_argument("--asked", type=int, default=5, help="pictures per step with questions")
     parser.add_argument("--rate", type=float, default=2e-3)

@@ -264,9 +264,20 @@ def test_options_of_decoding_reach_the_server(server) -> None:
     answer(model, prompt(data=png()).drawn(2))
     body = server.bodies[0]
     assert (body["temperature"], body["top_p"], body["max_completion_tokens"]) == (0.7, 0.9, 99)
-    assert body["seed"] == 7, "each draw has a seed of its own"
     assert body["reasoning_effort"] == "low"
     assert body["messages"][1]["content"][0]["image_url"]["detail"] == "high"
+
+
+def test_every_request_has_a_seed_of_its_own_and_the_same_again(server) -> None:
+    model = server.model(temperature=1, seed=5, concurrency=1)
+    asked = [prompt(name).drawn(draw) for name in ("a", "b") for draw in range(3)]
+    for _ in range(2):
+        ask(model, *asked)
+    ask(server.model(temperature=1, seed=6, concurrency=1), *asked)
+    seeds = [body["seed"] for body in server.bodies]
+    assert seeds[:6] == seeds[6:12]
+    assert len(set(seeds)) == 12
+    assert all(0 <= seed < 2**31 for seed in seeds)
 
 
 def test_temperature_null_is_left_out(server) -> None:

@@ -20,8 +20,18 @@ MOST_BOXES = 8
 
 def draw_of(key: Key, *, seed: int) -> np.random.Generator:
     """A generator of its own for each key: answers do not depend on the order in which they are asked for."""
-    digest = hashlib.blake2b(f"{seed}\0{key.sample}\0{key.call}\0{key.draw}".encode(), digest_size=16).digest()
-    return np.random.default_rng(int.from_bytes(digest, "big"))
+    return np.random.default_rng(int.from_bytes(_digest(key, seed), "big"))
+
+
+def seed_of(key: Key, *, seed: int) -> int:
+    """A seed of its own for each key, 0 to 2^31 - 1, for a sampler elsewhere: under one seed for all, what is drawn
+    about one sample goes up and down with what is drawn about the others, and no interval holds.
+    """
+    return int.from_bytes(_digest(key, seed)[:4], "big") >> 1
+
+
+def _digest(key: Key, seed: int) -> bytes:
+    return hashlib.blake2b(f"{seed}\0{key.sample}\0{key.call}\0{key.draw}".encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True)

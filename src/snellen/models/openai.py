@@ -21,6 +21,7 @@ from snellen.core.errors import DataError, SpecError
 from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import AnyTask, Failed, Key, Prompt, Reply
+from snellen.models.chance import seed_of
 from snellen.models.chat import messages, read_response, response_format
 from snellen.models.options import Options
 from snellen.models.pump import Ask, pump
@@ -74,7 +75,7 @@ class OpenAIModel:
         said, sizes = messages(prompt, pictures, detail=self.detail)
         body = self.body | {"messages": said, self.max_tokens_field: self.max_tokens or prompt.max_tokens}
         if self.seed is not None:
-            body["seed"] = self.seed + prompt.key.draw
+            body["seed"] = seed_of(prompt.key, seed=self.seed)
         if self.json_schema:
             body |= response_format(prompt)
         return Job(orjson.dumps(body), sizes)

@@ -72,7 +72,7 @@ def shares(given: Confident, bins: int = BINS) -> Float:
     """The edges of bins that hold about equally many of these predictions: (bins + 1,), from the lowest confidence to
     the highest. For confidences that crowd together; where many are equal, edges are too, and bins between them empty.
     """
-    return np.asarray(np.quantile(given.confidence, np.linspace(0.0, 1.0, bins + 1)))
+    return np.asarray(np.percentile(given.confidence, np.linspace(0.0, 1.0, bins + 1) * 100))
 
 
 @dataclass(frozen=True, eq=False)

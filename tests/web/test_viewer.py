@@ -11,14 +11,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from PIL import Image
 
+from snellen.core.detections import Detections
 from snellen.core.errors import GuardError, SpecError
 from snellen.core.specs import ModelSpec
+from snellen.core.stages import Prompt, Reply
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
+from snellen.models.fake import FakeModel
 from snellen.models.table import build
 from snellen.runs.loop import run
 from snellen.runs.store import Run
+from snellen.scoring.operating_points import fixed
 from snellen.web import browse
 from snellen.web.browse import Browser
 from snellen.web.viewer import LateReport, serve
@@ -170,6 +175,42 @@ def test_a_page_is_found_by_one_of_its_samples(server: tuple[str, int, Browser],
     found = _json(server, "/api/samples", around=ids[20])
     assert (found["page"], [row["id"] for row in found["rows"]]) == (2, list(ids[14:21]))
     assert _json(server, "/api/samples", around="no such sample", page="1")["page"] == 1
+
+
+def test_without_its_data_a_run_shows_what_was_said(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    Image.new("RGB", (40, 30)).save(folder / "1.png")
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 10, 10], "area": 100, "iscrowd": 0}
+    images = [{"id": 1, "file_name": "1.png", "width": 40, "height": 30}]
+    whole = {"images": images, "annotations": [box], "categories": [{"id": 1, "name": "cell"}]}
+    (folder / "_annotations.coco.json").write_text(json.dumps(whole))
+    task = open_task({"task": "detect", "data": str(folder)})
+    done = run(task, FakeModel("I see nothing"), tmp_path / "run")
+    score(done, intervals=False)
+    folder.rename(tmp_path / "gone")
+    found = Browser([done]).sample("1.png")
+    assert found["runs"][0]["replies"] == ["I see nothing"]
+    assert found["truth"][0]["label"] == "cell"
+    assert found["size"] is None
+    assert f"no such file or folder: {folder}" in found["doubt"]
+    assert "named by the run" in found["doubt"]
+
+
+def test_boxes_below_the_operating_point_are_no_wrong_ones(tmp_path: Path) -> None:
+    task = open_task({"task": "civet/detection", "scenes": 4})
+
+    def say(prompt: Prompt) -> Reply:
+        truth = next(sample.truth for sample in task.samples if sample.id == prompt.key.sample)
+        boxes, labels = [*truth.boxes.tolist(), [0, 0, 3, 3]], (*truth.labels, truth.labels[0])
+        return Reply(detections=Detections(boxes, labels, [0.9] * len(truth) + [0.2]))
+
+    done = run(task, FakeModel(say), tmp_path / "run")
+    score(done, intervals=False, point=fixed(0.5))
+    browser = Browser([done])
+    assert browser.listed(show="all right")["total"] == 4
+    boxes = browser.sample(browser.ids[0])["runs"][0]["boxes"]
+    assert [(box["matched"], box["counts"]) for box in boxes] == [(True, True)] * (len(boxes) - 1) + [(False, False)]
 
 
 def test_a_foreign_host_name_is_refused(server: tuple[str, int, Browser]) -> None:

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from snellen.core.errors import GuardError, SnellenError, SpecError
-from snellen.core.stages import AnyTask, Key, Reply, Sample
+from snellen.core.errors import GuardError, InputError, SnellenError, SpecError
+from snellen.core.stages import AnyTask, Key, Prompt, Reply, Sample
 from snellen.core.tables import Tables
 from snellen.evals.comparison import check_guard
 from snellen.evals.results import Results
-from snellen.evals.scores import score
-from snellen.evals.tasks import open_task
+from snellen.evals.scores import score, task_of
 from snellen.report.inputs import names_of
 from snellen.runs.store import Answers, Run
 
@@ -62,15 +61,24 @@ class Browser:
         self.ids: tuple[str, ...] = tuple(i for i in self.runs[0].rows if all(i in run.rows for run in self.runs))
 
     @cached_property
-    def task(self) -> AnyTask:
-        """The task of the first run, from which pictures come."""
-        return open_task(self.runs[0].run.manifest.task)
+    def task(self) -> AnyTask | str:
+        """The task of the first run, from which pictures come; where its data are gone, what is known of that."""
+        try:
+            return task_of(self.runs[0].run)
+        except InputError as error:
+            return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
     @cached_property
     def samples(self) -> Mapping[str, Sample[Any]]:
-        """The samples by id; pictures are made when they are looked at."""
+        """The samples by id; pictures are made when they are looked at. None where the data are gone."""
         wanted = set(self.ids)
-        return {sample.id: sample for sample in self.task.samples if sample.id in wanted}
+        samples = () if isinstance(self.task, str) else self.task.samples
+        return {sample.id: sample for sample in samples if sample.id in wanted}
+
+    def prompts(self, name: str) -> Sequence[Prompt]:
+        """What was asked about a sample; nothing where the data are gone."""
+        sample = self.samples.get(name)
+        return [] if sample is None or isinstance(self.task, str) else self.task.prompts(sample)
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
@@ -132,7 +140,6 @@ class Browser:
         if name not in self.runs[0].rows:
             raise SpecError(f"no such sample: {name!r}")
         sample = self.samples.get(name)
-        prompts = [] if sample is None else list(self.task.prompts(sample))
         size = None
         if sample is not None and sample.pictures:
             try:
@@ -142,7 +149,8 @@ class Browser:
         return {
             "id": name,
             "size": size,
-            "prompts": [prompt.text for prompt in prompts[:4]],
+            "doubt": self.task if isinstance(self.task, str) else "",
+            "prompts": [prompt.text for prompt in self.prompts(name)[:4]],
             "truth": self._truth(name),
             "attributes": {} if sample is None else {k: v for k, v in sample.attributes.items() if v not in (None, "")},
             "runs": [self._answer(seen, name) for seen in self.runs],
@@ -172,8 +180,8 @@ class Browser:
         row = seen.rows[name]
         outcomes = seen.tables.outcomes
         draws = range(seen.run.manifest.draws)
-        prompts = [] if name not in self.samples else self.task.prompts(self.samples[name])
-        keys = [prompt.key._replace(draw=d) for prompt in prompts for d in draws] or [Key(name)]
+        keys = [prompt.key._replace(draw=d) for prompt in self.prompts(name) for d in draws]
+        keys = keys or [Key(name, draw=d) for d in draws]
         replies = seen.replies(keys)
         return {
             "name": seen.name,
@@ -223,6 +231,7 @@ def _boxes(seen: Seen, name: str, *, truth: bool) -> list[dict[str, Any]]:
             "box": [float(table[side][i]) for side in ("x1", "y1", "x2", "y2")],
             "score": None if np.isnan(table["score"][i]) else float(table["score"][i]),
             "matched": bool(table["partner"][i] >= 0),
+            "counts": bool(truth or table["kept"][i]),
         }
         for i in rows.tolist()
     ]

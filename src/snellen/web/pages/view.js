@@ -63,7 +63,8 @@ async function show(id) {
   const questions = found.prompts.map((text) => make("details", { open: !about.boxes }, make("summary", {}, "What was asked"), make("pre", {}, text)));
   by("sample").replaceChildren(...[
     make("h2", {}, id),
-    about.boxes ? legend() : null,
+    found.doubt ? make("p", { class: "wrong" }, `Without pictures: ${found.doubt}`) : null,
+    about.boxes ? legend(found.runs.some((run) => run.boxes.some((box) => !box.counts))) : null,
     ...(about.boxes ? [] : questions),
     about.boxes ? null : make("p", {}, "Right answer: ", make("strong", {}, found.truth)),
     about.boxes || !found.size ? null : frame(found, []),
@@ -77,27 +78,27 @@ async function show(id) {
     ...(about.boxes ? questions : []),
     known.length ? make("dl", {}, ...known) : null].filter((node) => node !== null));
 }
-function legend() {
+function legend(below) {
   const key = (kind, text) => make("span", {}, make("i", { class: kind }), text);
-  return make("p", { class: "soft legend" }, key("truth", "truth"), key("hit", "predicted, matched"), key("miss", "predicted, not matched"));
+  return make("p", { class: "soft legend" }, key("truth", "truth"), key("hit", "predicted, matched"), key("miss", "predicted, not matched"), below ? key("under", "predicted, below the operating point") : null);
 }
 function named(item) { return item.label + (item.score === null ? "" : ` ${item.score.toFixed(2)}`); }
 function said(found, run) {
-  const rows = [["matched", run.boxes.filter((box) => box.matched)], ["not matched", run.boxes.filter((box) => !box.matched)], ["missed", run.missed.map((i) => found.truth[i])]];
+  const rows = [["matched", run.boxes.filter((box) => box.matched)], ["not matched", run.boxes.filter((box) => !box.matched && box.counts)], ["below the operating point", run.boxes.filter((box) => !box.counts)], ["missed", run.missed.map((i) => found.truth[i])]];
   return make("dl", {}, ...rows.filter(([, boxes]) => boxes.length).flatMap(([name, boxes]) => [make("dt", {}, name), make("dd", {}, boxes.map(named).join(", "))]));
 }
 function frame(found, boxes) {
+  if (!found.size) return make("p", { class: "soft" }, "no picture");
   const picture = make("img", { src: "/api/picture?" + new URLSearchParams({ id: found.id }), alt: `the picture of ${found.id}`, loading: "lazy" });
-  if (!found.size) return make("div", { class: "frame" }, picture);
   const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg");
   svg.setAttribute("viewBox", `0 0 ${found.size[0]} ${found.size[1]}`);
   const draw = (item, kind) => {
     const [x1, y1, x2, y2] = item.box, rect = document.createElementNS(ns, "rect"), title = document.createElementNS(ns, "title");
     for (const [key, value] of Object.entries({ x: x1, y: y1, width: Math.max(0, x2 - x1), height: Math.max(0, y2 - y1), class: kind })) rect.setAttribute(key, value);
-    title.textContent = `${named(item)} (${kind === "truth" ? "truth" : kind === "hit" ? "matched" : "not matched"})`;
+    title.textContent = `${named(item)} (${kind === "truth" ? "truth" : kind === "hit" ? "matched" : kind === "miss" ? "not matched" : "below the operating point"})`;
     rect.append(title); svg.append(rect);
   };
-  if (about.boxes) { found.truth.forEach((item) => draw(item, "truth")); boxes.forEach((item) => draw(item, item.matched ? "hit" : "miss")); }
+  if (about.boxes) { found.truth.forEach((item) => draw(item, "truth")); boxes.forEach((item) => draw(item, item.matched ? "hit" : item.counts ? "miss" : "under")); }
   const node = make("div", { class: "frame" }, picture, svg);
   if (!about.boxes) node.style.maxWidth = "24rem";
   else { node.title = "Click: larger, and back"; node.onclick = () => node.parentNode.classList.toggle("large"); }

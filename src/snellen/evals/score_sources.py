@@ -34,9 +34,9 @@ FIGURES = ("ap", "ap50", "ap75")
 class Precision:
     """How intervals are made: none, or so many bootstrap draws with this seed."""
 
-    intervals: bool
-    draws: int
-    seed: int
+    intervals: bool = True
+    draws: int = 1000
+    seed: int = 0
 
     def of(self, measure: Measure, tables: Tables) -> dict[str, Estimate]:
         """The measure's figures on `tables`, with intervals over clusters."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from snellen.core.errors import GuardError
 from snellen.evals.measures import results_of
+from snellen.evals.score_sources import Precision, with_sources
 from snellen.report.inputs import View
 
 
@@ -43,4 +44,5 @@ def _narrowed(view: View, samples: set[str]) -> View:
         labels = set(tables.outcomes["target"].tolist())
         tables = replace(tables, classes=tuple(label for label in tables.classes if label in labels))
     found = results_of(tables, task=view.results.task, options=view.results.options)
+    found = with_sources(found, tables, {}, Precision())
     return replace(view, tables=tables, results=replace(found, facts={**found.facts, **told}))

@@ -61,7 +61,7 @@ class Shape:
     hidden: int = 128
     layers: int = 4
     heads: int = 4
-    kv_heads: int = 2
+    kv_heads: int = 4
     head_dim: int = 32
     mlp: int = 256
     vision_hidden: int = 128

@@ -13,7 +13,8 @@ import typer
 if TYPE_CHECKING:
     from snellen.bench.config import Bench
     from snellen.bench.decide import Decision
-    from snellen.bench.plan import Forecast, Job
+    from snellen.bench.forecast import Forecast
+    from snellen.bench.plan import Job
     from snellen.core.estimates import Estimate
     from snellen.runs.loop import Progress
 
@@ -81,7 +82,7 @@ def show_decision(decision: Decision) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from snellen.bench.notes import natives, sizes
+    from snellen.bench.notes import notes
     from snellen.cli.printing import number, short
 
     shown = [name for name in COSTS if any(row.facts.get(name) for row in decision.rows)]
@@ -97,7 +98,7 @@ def show_decision(decision: Decision) -> None:
         table.add_row(row.name, short(row.score), gap, *cells, row.verdict)
     console = Console()
     console.print(table)
-    for line in (decision.sentence, *sizes(decision), *natives(decision)):
+    for line in (decision.sentence, *notes(decision)):
         console.print(line, highlight=False, markup=False)
     for name, reason in decision.refused.items():
         console.print(f"not compared  {name}: {reason}", highlight=False)
@@ -118,7 +119,7 @@ COSTS = {"dollars_per_1000": "USD/1,000", "seconds_per_1000": "s/1,000", "unread
 
 def _plan(chosen: Bench, jobs: list[Job], out: Path, *, as_json: bool) -> None:
     """What would be asked, and what that costs and takes; exit code 2 where a job cannot be done."""
-    from snellen.bench.plan import forecast
+    from snellen.bench.forecast import forecast
     from snellen.cli.watching import duration
 
     found = [forecast(chosen, job, out) for job in jobs]
@@ -156,6 +157,8 @@ def _line(each: Forecast) -> str:
     parts = [f"{each.plan.requests:>7,} requests{done}"]
     if each.plan.price is not None or each.dollars is None:
         parts.append("price unknown" if each.dollars is None else f"about {each.dollars:.4g} USD")
+    if each.valid:
+        parts.append(f"{each.valid:,} more on the validation part if its boxes have scores")
     if each.seconds:
         parts.append(f"about {duration(each.seconds)} ({each.timed})")
     return ", ".join(parts)

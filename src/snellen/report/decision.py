@@ -9,7 +9,7 @@ from typing import Any
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.bench.execute import Done
-from snellen.bench.notes import notes
+from snellen.bench.notes import at_recalls, natives, points, sizes
 from snellen.bench.plan import EXAM, IMPORTED, Job
 from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
@@ -79,7 +79,7 @@ def further_sections(outcome: Outcome) -> tuple[Section, ...]:
 
 def decided(decisions: Sequence[Decision]) -> list[Block]:
     """Sentences first, then a table and figures for each."""
-    blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence,)) for d in decisions))]
+    blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence, *points(d), *at_recalls(d))) for d in decisions))]
     for decision in decisions:
         blocks.append(table(decision))
         figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
@@ -99,7 +99,7 @@ def table(decision: Decision) -> Grid:
         Column("p (Holm)", "p"),
         *(COSTS[name] for name in shown),
     )
-    note = " ".join(filter(None, [_gap_note(decision), *notes(decision)]))
+    note = " ".join(filter(None, [_gap_note(decision), *sizes(decision), *natives(decision)]))
     rows = tuple(_row(row, shown) for row in decision.rows)
     return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, rows, note)
 

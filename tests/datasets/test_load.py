@@ -63,6 +63,9 @@ def test_a_set_of_several_parts_must_be_told_which(shared: Path) -> None:
     with pytest.raises(SpecError, match="no part 'dev'; it has: train, valid, test"):
         load_data(shared / "data/roboflow_dry_wet_waste", split="dev")
     assert load_data(shared / "data/roboflow_dry_wet_waste", split="val").name.endswith("/valid")
+    whole = shared / "data/coco_val2014_100/instances_val2014_100.json"
+    with pytest.raises(SpecError, match="no part 'dev'; it is whole, without parts: leave split out"):
+        load_data(whole, split="dev")
 
 
 def test_all_parts_together_say_whence_each_picture_came(shared: Path) -> None:

@@ -158,6 +158,11 @@ def _(w: Coco, f: Path) -> None:
     w["annotations"] = [a for a in w["annotations"] if a["image_id"] != 2]
 
 
+@plant("text-for-number")
+def _(w: Coco, f: Path) -> None:
+    w["annotations"][2]["image_id"] = "2"
+
+
 @plant("unknown-image")
 def _(w: Coco, f: Path) -> None:
     w["annotations"][0]["image_id"] = 99
@@ -276,6 +281,30 @@ def test_a_planted_fault_is_found_alone_with_what_it_costs_and_mended(tmp_path: 
     assert errors(again) == set()
     assert not {f.code for _, f, _ in again.findings if f.severity == "warning"}
     assert load_data(done.written.folder)
+
+
+def test_ids_of_the_other_kind_are_named_and_cost_what_tools_that_compare_them_leave_out(tmp_path: Path) -> None:
+    whole = clean(tmp_path)
+    PLANTS["text-for-number"](whole, tmp_path)
+    ((finding, (effect,)),) = by_code(examine(save(tmp_path, whole)))["text-for-number"]
+    assert finding.examples == ("annotation 3",)
+    assert "pycocotools" in effect.among
+    assert effect.f1 == pytest.approx((2 * 7 / 15, 1.0))
+
+
+def test_classes_that_collide_are_a_finding_beside_instructions_too(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    whole = clean(tmp_path / "train")
+    whole["categories"][1]["name"] = "Bottle "
+    (tmp_path / "train" / "_annotations.coco.json").write_text(json.dumps(whole))
+    section = "## bottle\n### Instructions\n[Add instructions here]\n"
+    (tmp_path / "README.dataset.txt").write_text(f"# Object Classes\n{section}")
+    codes = by_code(examine(tmp_path))
+    assert "colliding-classes" in codes
+    ((held, _),) = codes["instructions-placeholder"]
+    assert held.examples == ("bottle ('[Add instructions here]')",)
+    (tmp_path / "classes.yaml").write_text("classes: [{name: bottle}]\n")
+    assert "colliding-classes" in by_code(examine(tmp_path))
 
 
 def test_a_turned_photo_is_mended_by_turning_its_boxes(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from snellen.core.detections import Bool, Int
 from snellen.core.errors import DataError
 from snellen.datasets.coco_columns import Columns, annotation_rows
-from snellen.datasets.findings import Finding, listed
+from snellen.datasets.findings import Finding, listed, several
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import Finder
 from snellen.datasets.number_rows import Numbers
@@ -108,8 +108,13 @@ def _raw(
         )
     image_ids: list[Id] = [image["id"] for image in images]
     category_ids: list[Id] = [category["id"] for category in categories]
-    image, image_refs = _referred(image_ids, columns.images.column(), "image", findings, where)
-    label, label_refs = _referred(category_ids, columns.labels.column(), "category", findings, where)
+    annotation_ids = _ids(columns.ids.column())
+    image, image_refs, loose_images = _referred(image_ids, columns.images.column())
+    label, label_refs, loose_labels = _referred(category_ids, columns.labels.column())
+    for kind, loose in (("image", loose_images), ("category", loose_labels)):
+        names = [f"annotation {annotation_ids[row]}" if len(annotation_ids) else f"box {row + 1}" for row in loose]
+        text = f"annotations give their {kind} id as text for a number or the reverse: here they are read as equal"
+        findings += several([("text-for-number", "warning", names, text)], where)
     if columns.other:
         findings.append(
             Finding(
@@ -136,7 +141,8 @@ def _raw(
         sizes=_sizes(images),
         attributes=_attributes(images),
         category_ids=category_ids,
-        annotation_ids=_ids(columns.ids.column()),
+        annotation_ids=annotation_ids,
+        loose=np.isin(np.arange(len(image)), [*loose_images, *loose_labels]),
         crowd=columns.all_crowds,
         area=columns.all_areas,
         notes=tuple(columns.extras) if columns.extras and any(columns.extras) else (),
@@ -195,25 +201,14 @@ def part_of(path: Path) -> str:
     return re.sub(r"^(instances|annotations|person_keypoints|image_info|stuff|labels|captions|panoptic)_", "", stem)
 
 
-def _referred(
-    ids: Sequence[Any], wanted: Int | list[Any], kind: str, findings: list[Finding], where: str
-) -> tuple[Int, dict[int, object]]:
-    column = None
+def _referred(ids: Sequence[Any], wanted: Int | list[Any]) -> tuple[Int, dict[int, object], list[int]]:
+    """The place of each reference among the ids, those that lead nowhere by row, and rows that met as text alone."""
+    column, loose = None, list[int]()
     if isinstance(wanted, np.ndarray):
         column = index_of_numbers(ids, wanted)
     if column is None:
-        column, met = index_of(ids, wanted.tolist() if isinstance(wanted, np.ndarray) else wanted)
-        if met:
-            findings.append(
-                Finding(
-                    "text-for-number",
-                    "warning",
-                    f"{met:,} annotations write the {kind} id as text for a number or the reverse: read as equal",
-                    met,
-                    where,
-                )
-            )
-    return column, {row: wanted[row] for row in np.flatnonzero(column < 0).tolist()}
+        column, loose = index_of(ids, wanted.tolist() if isinstance(wanted, np.ndarray) else wanted)
+    return column, {row: wanted[row] for row in np.flatnonzero(column < 0).tolist()}, loose
 
 
 def _ids(ids: Int | list[Any]) -> Sequence[Id] | Int:
@@ -238,6 +233,8 @@ def _known(images: list[dict[str, Any]], category_ids: list[Id]) -> Bool | None:
 def _attributes(images: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Plain values that images hold beside the usual ones; `attributes` objects are opened."""
     usual = IMAGE | {"license", "flickr_url", "coco_url", "date_captured", "flickr_640_url", "extra"}
+    if all(image.keys() <= usual for image in images):
+        return {}
     rows = []
     for image in images:
         opened = image.get("attributes") if isinstance(image.get("attributes"), dict) else {}

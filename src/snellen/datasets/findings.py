@@ -75,7 +75,7 @@ _ONE = {
     "boxes": "box", "annotations": "annotation", "pictures": "picture", "images": "image", "lines": "line",
     "files": "file", "classes": "class", "sections": "section", "records": "record", "objects": "object",
     "chains": "chain", "pairs": "pair", "rows": "row", "are": "is", "have": "has", "lack": "lacks", "hold": "holds",
-    "their": "its",
+    "their": "its", "give": "gives", "they": "it", "write": "writes",
 }  # fmt: skip
 
 

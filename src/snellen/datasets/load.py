@@ -67,7 +67,8 @@ def parts_of(
         part for part in parts if part.name in ALIASES.get(split, ())
     ]
     if not chosen:
-        raise SpecError(f"the data set has no part {split!r}; it has: {', '.join(names)}: {path}")
+        there = f"it has: {', '.join(names)}" if any(names) else "it is whole, without parts: leave split out"
+        raise SpecError(f"the data set has no part {split!r}; {there}: {path}")
     return chosen
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from snellen.core.labels import collisions
 from snellen.datasets.classfile import NAME, ClassFile, read_class_file
 from snellen.datasets.findings import Finding
 from snellen.datasets.raw import Raw
@@ -40,6 +41,8 @@ class Part:
         """What is known about the classes beside their names, and where it does not fit them."""
         if self.classes is None:
             return None, []
+        colliding = {second for _, second in collisions(classes)}  # told by `check`; the first of them stands for both
+        classes = [name for name in classes if name not in colliding]
         if self.classes.name == NAME:
             found = read_class_file(self.classes)
             return found, found.findings(classes, where=str(self.classes))

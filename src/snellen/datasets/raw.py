@@ -26,7 +26,8 @@ class Raw:
     Per instance: `annotation_ids`; `image` and `label`, indices, -1 where the reference (`image_refs`, `label_refs`,
     by row) leads nowhere; `boxes` xyxy px, NaN where unreadable: `malformed`, by row, says why, `written` what stood
     there; `crowd`; `area`, NaN where not said; `lines` of the label file, where it has lines; `notes`. Without ids,
-    rows stand in image order. `known`, bool (images, classes): which classes are exhaustively boxed; None: all.
+    rows stand in image order. `loose`, bool: instances whose reference met an id only as text meets a number.
+    `known`, bool (images, classes): which classes are exhaustively boxed; None: all.
     `image_notes`, `class_notes`, `extras`: what only a file of the same format can carry, per image, per class, whole.
     """
 
@@ -48,6 +49,7 @@ class Raw:
     area: Float = field(default_factory=lambda: np.zeros(0))
     lines: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: tuple[Mapping[str, Any], ...] = ()
+    loose: Bool = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     image_refs: Mapping[int, object] = field(default_factory=dict)
     label_refs: Mapping[int, object] = field(default_factory=dict)
     malformed: Mapping[int, str] = field(default_factory=dict)
@@ -68,8 +70,8 @@ class Raw:
         return f"box {i + 1 - int(np.searchsorted(self.image, self.image[i]))} of {name}"
 
 
-def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
-    """For each of `wanted` its place in `ids` (the first), -1 where absent; and how many met only as text = number.
+def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np.int64], list[int]]:
+    """For each of `wanted` its place in `ids` (the first), -1 where absent; and which met only as text = number.
 
     Text and number meet only where no two ids have the same text. `True` is no number, and is nowhere.
     """
@@ -80,16 +82,16 @@ def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np
     column = np.array(found, dtype=np.int64)
     missing = np.flatnonzero(column < 0)
     if not len(missing):
-        return column, 0
+        return column, []
     texts: dict[str, int] = {}
     for key, i in places.items():
         text = str(key)
         texts[text] = -1 if text in texts else i
-    met = 0
+    met = []
     for row in missing.tolist():
         if type(wanted[row]) in {int, str}:
             column[row] = texts.get(str(wanted[row]), -1)
-            met += int(column[row] >= 0)
+            met += [row] if column[row] >= 0 else []
     return column, met
 
 

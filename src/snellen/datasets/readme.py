@@ -26,8 +26,9 @@ README = "README.dataset.txt"
 _HEADING = re.compile(r"^(#{1,6})\s*(.+?)\s*#*\s*$")
 _NUMBERED = re.compile(r"^(?:class\s*)?\d+\s*[.:)\-\u2013]?\s+|^class\s*[:\-]\s*", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
-    r"lorem ipsum|\[(?:insert|your|describe|class|todo)[^\]]*\]|<(?:insert|your|class|description)[^>]*>|"
-    r"\b(?:TODO|TBD|FIXME)\b|placeholder|insert (?:the |a )?(?:description|instructions?|text) here|"
+    r"lorem ipsum|\[(?:insert|your|describe|class|todo|add|write|enter|put|fill|replace)\b[^\]]*\]|"
+    r"<(?:insert|your|class|description)[^>]*>|\b(?:TODO|TBD|FIXME)\b|placeholder|"
+    r"(?:insert|add|write|enter|put) (?:the |a |your )?(?:description|instructions?|text) here|"
     r"provide (?:a |an |the |detailed |specific )*(?:description|instructions?) (?:of|for|on|how)\b|"
     r"introduction to the dataset\. introduce|list all of the classes and provide|"
     r"^\s*(?:\.\.\.|n/?a|none|-|description|instructions?)[.:]?\s*$",

@@ -18,7 +18,7 @@ import numpy as np
 
 from snellen.core.errors import DataError
 from snellen.core.pictures import measure_file
-from snellen.datasets.findings import Finding, several
+from snellen.datasets.findings import Finding, counted, several
 from snellen.datasets.names import Finder, is_picture
 from snellen.datasets.raw import Raw
 from snellen.datasets.text import read_text
@@ -219,6 +219,6 @@ def _findings(files: Sequence[VocFile], pictures: Sequence[Annotated], where: st
         where,
     )
     if hard:
-        text = f"{hard:,} objects are marked difficult: they count neither as found nor as missed"
+        text = counted(hard, "objects are marked difficult: they count neither as found nor as missed")
         found.append(Finding("difficult-as-crowd", "note", text, hard, where))
     return found

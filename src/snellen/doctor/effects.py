@@ -14,7 +14,7 @@ import numpy as np
 from snellen.core.detections import BoxTable, Float, Int
 from snellen.core.labels import normal
 from snellen.datasets.raw import Raw
-from snellen.doctor.mend import REPAIRS, mend, sides
+from snellen.doctor.mend import REPAIRS, keep_rows, mend, sides
 from snellen.doctor.pictures import Seen, resized
 from snellen.scoring import grounding
 from snellen.scoring.average_precision import point_ap
@@ -156,7 +156,7 @@ def _pairs(with_: Scores, without: Scores) -> tuple[Scores, Scores]:
     return (with_[0], without[0]), (with_[1], without[1])
 
 
-NUMBERS = {"annotation-id-zero", "duplicate-annotation-id"}
+NUMBERS = {"annotation-id-zero", "duplicate-annotation-id", "text-for-number"}
 """Faults of numbers alone: mended last, so that the figures of each are of the numbers as written."""
 
 
@@ -176,6 +176,12 @@ def _same_ids(raw: Raw, seen: Seen, predicted: BoxTable) -> Scores:
     rows = np.array([last[key] for key in keys], dtype=np.int64)
     doubled = replace(truth, boxes=truth.boxes[rows], label=truth.label[rows], area=truth.area[rows])
     return scores(doubled, aligned(predicted, doubled))
+
+
+def _ids_apart(raw: Raw, seen: Seen, predicted: BoxTable) -> Scores:
+    """Annotations whose ids are of the other kind are of no image and no category: what they box is not there."""
+    truth = table(keep_rows(raw, ~raw.loose))
+    return scores(truth, aligned(predicted, truth))
 
 
 def _root_as_class(raw: Raw, seen: Seen, predicted: BoxTable) -> Scores:
@@ -211,6 +217,7 @@ Emulation = Callable[[Raw, Seen, BoxTable], Scores]
 EMULATED: Mapping[str, tuple[str, Emulation]] = {
     "annotation-id-zero": ("tools that take id 0 for no match (pycocotools, faster-coco-eval)", _id_zero),
     "duplicate-annotation-id": ("tools that look annotations up by id (pycocotools)", _same_ids),
+    "text-for-number": ('tools to which 1 and "1" are two ids (pycocotools)', _ids_apart),
     "unused-root-category": ("tools that count it as a class", _root_as_class),
     "colliding-classes": ("readers of answers by name", _by_name),
     "size-differs": ("", _other_size),

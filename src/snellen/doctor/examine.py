@@ -67,7 +67,8 @@ class Examination:
         lines = [f"{self.source}: {self.format}"]
         for e in self.parts:
             name = f"  {e.part.name}: " if e.part.name else "  "
-            lines.append(f"{name}{len(e.raw.files):,} images, {len(e.raw.boxes):,} boxes, {len(e.raw.classes)} classes")
+            sizes = {"images": len(e.raw.files), "boxes": len(e.raw.boxes), "classes": len(e.raw.classes)}
+            lines.append(name + ", ".join(counted(n, what) for what, n in sizes.items()))
         for part, finding, told in self.findings:
             lines.append(f"{finding.severity:8}{f'{part}: ' if part else ''}{finding.message} [{finding.code}]")
             lines += [f"        {effect}" for effect in told]
@@ -166,7 +167,7 @@ def _plain(raw: Raw) -> list[Finding]:
         ),
     )
     notes = [Finding(code, "note", text, count, where) for code, count, text in rows if count]
-    text = "classes are parents of others and have boxes of their own: is their child's box theirs too?"
+    text = "classes with boxes of their own have children: does a child's box need one of the parent too"
     return [*several([("annotated-parent", "warning", parents, text)], where), *notes]
 
 

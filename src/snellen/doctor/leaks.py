@@ -68,15 +68,15 @@ def between(parts: Sequence[Watched]) -> list[Finding]:
 
 
 WITHIN = (
-    ("same-picture", "warning", "pairs of pictures are the same file"),
-    ("similar-picture", "note", "pairs of pictures are nearly the same"),
+    ("same-picture", "warning", "pairs are the same picture file"),
+    ("similar-picture", "note", "pairs are nearly the same picture"),
 )
 BETWEEN = (
-    ("same-picture-in-two-parts", "error", "pairs of pictures in two parts are the same file: the test is no test"),
+    ("same-picture-in-two-parts", "error", "pairs across two parts are the same picture file: the test is no test"),
     (
         "similar-picture-in-two-parts",
         "error",
-        "pairs of pictures in two parts are nearly the same: the test is no test",
+        "pairs across two parts are nearly the same picture: the test is no test",
     ),
 )
 

@@ -55,6 +55,7 @@ def keep_rows(raw: Raw, chosen: ArrayLike) -> Raw:
         label=raw.label[rows],
         boxes=raw.boxes[rows],
         crowd=raw.crowd[rows] if len(raw.crowd) else raw.crowd,
+        loose=raw.loose[rows] if len(raw.loose) else raw.loose,
         area=raw.area[rows] if len(raw.area) else raw.area,
         lines=raw.lines[rows] if len(raw.lines) else raw.lines,
         notes=tuple(raw.notes[i] for i in rows) if raw.notes else (),
@@ -270,6 +271,7 @@ REPAIRS: Mapping[str, Repair] = {
     "missing-picture": Repair("images without a picture are left out", _drop_missing),
     "unreadable-picture": Repair("images whose picture cannot be read are left out", _drop_blind),
     "case-differs": Repair("file names are written as on disk", _rename),
+    "text-for-number": Repair("ids are written alike", lambda raw, seen: replace(raw, loose=np.zeros_like(raw.loose))),
     "annotation-id-zero": Repair("annotations are numbered from 1", _renumber),
     "duplicate-annotation-id": Repair("annotations are numbered from 1", _renumber),
 }

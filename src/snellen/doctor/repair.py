@@ -71,7 +71,7 @@ def _joined(parts: dict[str, Dataset], source: Path) -> Dataset:
 def told(repaired: Repaired) -> Sequence[str]:
     """Lines for people."""
     lines = [f"done: {what} [{code}]" for code, what in repaired.done.items()] or ["nothing had to be repaired"]
-    lines += [f"left: {finding.message} [{finding.code}]" for finding in repaired.left]
+    lines += [f"left: {finding.message} [{finding.code}]: {finding.where}" for finding in repaired.left]
     lines += [f"note: {finding.message}" for finding in repaired.written.findings]
     for name, (images, boxes) in repaired.written.parts.items():
         lines.append(f"wrote {images:,} pictures with {boxes:,} boxes{f' ({name})' if name else ''}")

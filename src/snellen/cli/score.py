@@ -193,6 +193,7 @@ def _run(
     run = Run.open(path)
     before = _facts_before(run)
     nms = before.get("nms") if nms is None else nms
+    nms = None if nms == run.manifest.task.get("nms") else nms
     if nms is not None and (wanted.valid or wanted.at_recall):
         raise SpecError("--valid and --at-recall look at runs as they were made: make both with -T nms=..., not --nms")
     point = _point(run, wanted, before.get("operating_point"))

@@ -150,7 +150,7 @@ def recall_lines(
     )
     words = "; ".join(str(row["says"]) for row in rows)
     chart = alt.layer(bars, dots).properties(width=300, height=220)
-    return figure(id, chart, title=title, alt=f"{title}. {words}.", note="Bars: 95 % intervals over pictures.")
+    return figure(id, chart, title=title, alt=f"{title}. {words}.", note="Bars: 95 % intervals.")
 
 
 KIND_COLOURS = {"hit": "#228833", "place": "#66ccee", "label": "#ccbb44", "both": "#ee6677", "repeat": "#aa3377",
@@ -172,7 +172,7 @@ def error_bars(counts: Mapping[str, Mapping[str, int]]) -> Figure:
         .mark_bar(stroke="#ffffff", strokeWidth=0.5)
         .encode(
             y=alt.Y("run:N", sort=list(counts), title=None),
-            x=alt.X("n:Q", title="instances", stack="zero"),
+            x=alt.X("n:Q", title="instances", stack="zero", axis=alt.Axis(tickCount=6)),
             color=alt.Color(
                 "kind:N",
                 scale=scale,

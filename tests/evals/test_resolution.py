@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from snellen.core.detections import Detections
 from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Reply
@@ -46,6 +47,8 @@ def data(tmp_path: Path) -> Path:
         (ModelSpec("openai", "qwen2.5-vl"), Reply("[]", seen=(Size(9, 9), Size(400, 200))), "seen", 40,
          (40 / 28) ** 2, 1 / 3),
         (ModelSpec("hf", "qwen3-vl", {"max_pixels": 20_000}), Reply("[]"), "max_pixels", 20, (20 / 32) ** 2, 2 / 3),
+        (ModelSpec("hf", "rt-detr"), Reply(detections=Detections.empty(), seen=(Size(200, 100),)), "seen", 20, None,
+         None),
         (ModelSpec("fake", ""), Reply("[]"), "as stored", 40, None, None),
     ],
 )  # fmt: skip

@@ -57,8 +57,8 @@ def audit(run: Run, tables: Tables) -> Resolution | None:
     if not len(rows):
         return None
     spec = run.manifest.model_spec
-    sizes, source = _seen(run, tables, spec)
-    tokens = picture_tokens(spec) if spec.provider in SPEAKING else None
+    sizes, source, worded = _seen(run, tables, spec)
+    tokens = picture_tokens(spec) if spec.provider in SPEAKING and worded else None
     stored = (outcomes["width"] * outcomes["height"]).astype(np.float64)
     pixels = np.array([size.pixels for size in sizes], dtype=np.float64)
     sample = table["sample"][rows]
@@ -84,10 +84,14 @@ def audit(run: Run, tables: Tables) -> Resolution | None:
     )
 
 
-def _seen(run: Run, tables: Tables, spec: ModelSpec) -> tuple[list[Size], str]:
-    """The size of each sample's picture as the model saw it, and where the weakest of them is from."""
+def _seen(run: Run, tables: Tables, spec: ModelSpec) -> tuple[list[Size], str, bool]:
+    """The size of each sample's picture as the model saw it, where the weakest of them is from, and whether the model
+    answered in words: detectors, which `hf` has too, have no vision tokens.
+    """
     said: dict[str, tuple[Size, str]] = {}
+    worded = True
     for key, answer in run.replies():
+        worded &= not (isinstance(answer, Reply) and answer.detections is not None)
         if isinstance(answer, Reply) and key.sample not in said:
             if answer.seen:
                 said[key.sample] = Size(*answer.seen[-1]), "seen"
@@ -102,7 +106,7 @@ def _seen(run: Run, tables: Tables, spec: ModelSpec) -> tuple[list[Size], str]:
         size, source = said.get(name) or (fit(stored, limit), "as stored" if limit is None else "max_pixels")
         sizes.append(size)
         sources.add(source)
-    return sizes, max(sources, key=SOURCES.index)
+    return sizes, max(sources, key=SOURCES.index), worded
 
 
 def sentence(found: Mapping[str, Any]) -> str:

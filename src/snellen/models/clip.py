@@ -64,7 +64,7 @@ def hf_scorer(spec: ModelSpec, config: Any) -> Scorer:
     from transformers import AutoModelForZeroShotImageClassification
 
     from snellen.models.hf import device_and_dtype, hub_options, read_common, source
-    from snellen.models.hf_processors import load_processor
+    from snellen.models.hf_processors import lacking, load_processor
 
     options = Options(spec)
     read_common(options)
@@ -74,6 +74,8 @@ def hf_scorer(spec: ModelSpec, config: Any) -> Scorer:
         model = AutoModelForZeroShotImageClassification.from_pretrained(
             source(spec), **device_and_dtype(spec), **hub_options(spec)
         ).eval()
+    except ImportError as error:
+        raise lacking(spec.name, error) from error
     except (OSError, ValueError) as error:
         raise SpecError(f"the weights of {spec.name} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
     padding = "max_length" if config.model_type.startswith("siglip") else True

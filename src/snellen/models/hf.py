@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 from snellen.core.errors import NotInstalledError, SpecError, unknown
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import AnyTask, Model
+from snellen.models.hf_processors import lacking
 from snellen.models.options import Options
 
 Maker: TypeAlias = Callable[[ModelSpec, Any], Model]
@@ -69,6 +70,8 @@ def read_config(spec: ModelSpec) -> Any:
 
     try:
         return AutoConfig.from_pretrained(source(spec), **hub_options(spec))
+    except ImportError as error:
+        raise lacking(spec.name, error) from error
     except (OSError, ValueError) as error:
         first = str(error).strip().splitlines()[0]
         raise SpecError(f"no model of transformers can be read at {spec.name!r}: {first}") from error

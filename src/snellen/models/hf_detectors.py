@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import Detections
-from snellen.core.errors import NotInstalledError, SpecError
+from snellen.core.errors import SpecError
 from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Failed, Key, Prompt, Reply
 from snellen.models.hf import device_and_dtype, hub_options, read_common, source
 from snellen.models.hf_phrases import Phrases, chunks_of
+from snellen.models.hf_processors import lacking
 from snellen.models.looking import Opened, in_batches, only_boxes
 from snellen.models.options import Options
 
@@ -210,7 +211,7 @@ def _load(spec: ModelSpec, loader: Any) -> Any:
     try:
         return loader.from_pretrained(source(spec), **device_and_dtype(spec), **hub_options(spec)).eval()
     except ImportError as error:
-        raise NotInstalledError(f"{spec.name} needs a package: {str(error).strip().splitlines()[0]}") from error
+        raise lacking(spec.name, error) from error
     except (OSError, ValueError) as error:
         raise SpecError(f"the weights of {spec.name} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
 
@@ -221,9 +222,9 @@ def _image_processor(spec: ModelSpec, model_type: str) -> Any:
 
     try:
         return AutoImageProcessor.from_pretrained(source(spec), **hub_options(spec))
-    except ImportError as error:
+    except (ImportError, ValueError) as error:
         if model_type != "rf_detr":
-            raise NotInstalledError(f"{spec.name} needs a package: {str(error).strip().splitlines()[0]}") from error
+            raise lacking(spec.name, error) from error
         from transformers.models.rt_detr.image_processing_pil_rt_detr import RTDetrImageProcessorPil
 
         return RTDetrImageProcessorPil.from_pretrained(source(spec), **hub_options(spec))

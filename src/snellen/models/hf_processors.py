@@ -25,13 +25,39 @@ def load_processor(name: str, model_type: str, **options: Any) -> Any:
         if stock is not None and needs_video(stock) and importlib.util.find_spec("torchvision") is None:
             return without_video(stock).from_pretrained(name, **options)
         processor = AutoProcessor.from_pretrained(name, **options)
-    except ImportError as error:
-        wanted = str(error).strip().splitlines()[0]
-        raise NotInstalledError(f"the processor of {name} needs a package: {wanted}") from error
+    except (ImportError, OSError, ValueError) as error:
+        raise lacking(name, error) from error
     if not isinstance(processor, ProcessorMixin):
         kind = type(processor).__name__
         raise SpecError(f"{name} has no processor for pictures and text, transformers found only a {kind}")
     return processor
+
+
+def lacking(name: str, error: Exception) -> NotInstalledError | SpecError:
+    """Why a part of model `name` cannot be loaded: a package, with the line to type where that is known, or the files.
+
+    transformers tells missing packages by ImportError, those of picture processors by ValueError.
+    """
+    said = str(error).strip()
+    if not isinstance(error, ImportError) and MISSING not in said:
+        return SpecError(f"the processor of {name} cannot be loaded: {said.splitlines()[0]}")
+    for package, line in LINES.items():
+        if package in said.casefold():
+            return NotInstalledError(f"{name} needs {package}. Type:  {line}")
+    return NotInstalledError(f"{name} needs a package: {said.splitlines()[0]}")
+
+
+MISSING = "Missing optional dependencies"
+"""What a ValueError of transformers says where a package is absent."""
+
+
+LINES = {
+    "torchvision": "pip install --upgrade torch torchvision",
+    "num2words": "pip install num2words",
+    "timm": "pip install timm",
+    "scipy": "pip install scipy",
+}
+"""Package that some models need beside `snellen[hf]` -> what to type. torchvision fits one version of torch alone."""
 
 
 def needs_video(stock: Any) -> bool:

@@ -16,9 +16,10 @@ from snellen.core.errors import DataError, NotInstalledError, SpecError
 from snellen.core.pictures import Size
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Failed, Key, Prompt, Reply, Token, Usage
+from snellen.models.chance import seed_of
 from snellen.models.hf import device_and_dtype, hub_options, read_common, source
 from snellen.models.hf_inputs import Asker, seen_sizes
-from snellen.models.hf_processors import load_processor
+from snellen.models.hf_processors import lacking, load_processor
 from snellen.models.hf_tokens import Recorder, cut, pieces
 from snellen.models.options import Options
 
@@ -108,7 +109,7 @@ class SpeakingModel:
                 **inputs,
                 max_new_tokens=self._length([prompt for prompt, _ in asked]),
                 logits_processor=LogitsProcessorList([recorder]),
-                **self._sampling(asked[0][0].key.draw),
+                **self._sampling(asked[0][0].key),
             )
         written = sequences[:, sequences.shape[1] - recorder.steps :]
         logprobs = recorder.finish(written)
@@ -137,12 +138,12 @@ class SpeakingModel:
         longest = max(prompt.max_tokens for prompt in prompts)
         return longest if self.most_tokens is None else min(longest, self.most_tokens)
 
-    def _sampling(self, draw: int) -> dict[str, Any]:
+    def _sampling(self, first: Key) -> dict[str, Any]:
         if self.temperature == 0:
             return {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
         import torch
 
-        torch.manual_seed(self.seed + draw)
+        torch.manual_seed(seed_of(first, seed=self.seed))
         return {"do_sample": True, "num_beams": 1, "temperature": self.temperature, "top_p": 1.0, "top_k": 0}
 
 
@@ -163,6 +164,8 @@ def _load(spec: ModelSpec, config: Any, *, attention: str, four_bit: bool) -> An
     loader = AutoModelForCausalLM if remote else AutoModelForImageTextToText
     try:
         return loader.from_pretrained(source(spec), **options)
+    except ImportError as error:
+        raise lacking(spec.name, error) from error
     except (OSError, ValueError) as error:
         raise SpecError(f"the weights of {spec.name} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
 

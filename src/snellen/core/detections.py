@@ -24,8 +24,9 @@ FARTHEST = 1e150
 
 def sound(boxes: Float) -> Bool:
     """Which boxes (n, 4) can be measured: corners that are numbers and not beyond `FARTHEST`, none inverted."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray((np.abs(boxes) <= FARTHEST).all(axis=1) & (boxes[:, 2:] >= boxes[:, :2]).all(axis=1))
+    x1, y1, x2, y2 = boxes.T  # column by column: `all` over four at a time is slow
+    found: Bool = (x1 >= -FARTHEST) & (x1 <= x2) & (x2 <= FARTHEST) & (y1 >= -FARTHEST) & (y1 <= y2) & (y2 <= FARTHEST)
+    return found
 
 
 def as_boxes(boxes: ArrayLike) -> Float:

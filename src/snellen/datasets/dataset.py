@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import BoxTable, Detections, Int
 from snellen.core.errors import SpecError
-from snellen.core.pictures import Picture, Size
-from snellen.core.stages import Sample
 from snellen.core.tables import Table
 from snellen.datasets.classfile import ClassFile
 from snellen.datasets.findings import Finding
 from snellen.datasets.raw import Id
+
+if TYPE_CHECKING:
+    from snellen.core.pictures import Picture
+    from snellen.core.stages import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +125,8 @@ class DatasetSamples:
         return len(self.dataset)
 
     def __iter__(self) -> Iterator[Sample[Detections]]:
+        from snellen.core.stages import Sample
+
         data = self.dataset
         table = data.truth
         order = np.argsort(table.image, kind="stable")
@@ -149,7 +153,7 @@ class DatasetSamples:
 
 
 @dataclass(frozen=True, eq=False)
-class PictureFiles(Sequence[Picture]):
+class PictureFiles(Sequence["Picture"]):
     """Pictures in files, made when they are asked for: a million cost their names and paths alone.
 
     paths: None where no file was found: such a picture raises when it is read. sizes: (n, 2), 0 where not known.
@@ -170,6 +174,8 @@ class PictureFiles(Sequence[Picture]):
     def __getitem__(self, index: slice) -> Sequence[Picture]: ...
 
     def __getitem__(self, index: int | slice) -> Picture | Sequence[Picture]:
+        from snellen.core.pictures import Picture, Size  # and Pillow with it, which boxes alone do not need
+
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         name = self.names[index]

@@ -1,28 +1,37 @@
-"""The table of layouts, in the order in which they are tried."""
+"""The table of layouts, in the order in which they are tried. A layout's module is imported when it is tried."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.datasets import civet, coco_layout, deeppcb, voc_layout, wade, yolo_layout
 from snellen.datasets.part import Layout
 
+
+def _of(module: str, function: str) -> Callable[..., Any]:
+    """The function of a module in this folder, imported when it is called."""
+    return lambda *args: getattr(import_module(f"snellen.datasets.{module}"), function)(*args)
+
+
+def _layout(name: str, expects: str, module: str) -> Layout:
+    return Layout(name, expects, _of(module, "sees"), _of(module, "parts"))
+
+
 LAYOUTS: Mapping[str, Layout] = {
-    "coco": Layout(
-        "coco", "a COCO json file, or folders with _annotations.coco.json", coco_layout.sees, coco_layout.parts
-    ),
-    "wade": Layout("wade", "a .jsonl file of records with instances", wade.sees, wade.parts),
-    "civet": Layout("civet", "a folder with repr.json and images/", civet.sees, civet.parts),
-    "deeppcb": Layout("deeppcb", "group*/ID/*_test.jpg and group*/ID_not/*.txt", deeppcb.sees, deeppcb.parts),
-    "yolo": Layout("yolo", "data.yaml, obj.data, or txt labels and classes.txt", yolo_layout.sees, yolo_layout.parts),
-    "voc": Layout("voc", "a Pascal VOC xml file or a folder of them", voc_layout.sees, voc_layout.parts),
+    "coco": _layout("coco", "a COCO json file, or folders with _annotations.coco.json", "coco_layout"),
+    "wade": _layout("wade", "a .jsonl file of records with instances", "wade"),
+    "civet": _layout("civet", "a folder with repr.json and images/", "civet"),
+    "deeppcb": _layout("deeppcb", "group*/ID/*_test.jpg and group*/ID_not/*.txt", "deeppcb"),
+    "yolo": _layout("yolo", "data.yaml, obj.data, or txt labels and classes.txt", "yolo_layout"),
+    "voc": _layout("voc", "a Pascal VOC xml file or a folder of them", "voc_layout"),
     "voc-one-based": Layout(
         "voc-one-based",
         "the same, with pixels counted from 1 and the last one included, as the original VOC has them",
         lambda path: False,
-        voc_layout.one_based_parts,
+        _of("voc_layout", "one_based_parts"),
     ),
 }
 """Every layout by name."""

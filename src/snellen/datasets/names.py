@@ -83,18 +83,20 @@ class Finder:
 
     def find(self, name: str) -> Found | None:
         """The file that `name` means, or None."""
-        if not self.files:
+        files = self.files
+        if not files:
             return None
         for folder in self.folders:  # nearly always the name as it stands
-            found = self.files.get(folder + name)
+            found = files.get(folder + name)
             if found is not None:
                 return Found(self.root / found)
-        wanted = [folder + variant for variant in variants(name) for folder in self.folders]
+        plain = name.isascii() and not _SPECIAL.search(name)
+        wanted = [folder + variant for variant in ([name] if plain else variants(name)) for folder in self.folders]
         for key in wanted:
-            if key in self.files:
-                return Found(self.root / self.files[key])
+            if key in files:
+                return Found(self.root / files[key])
         if self._folded is None:
-            self._folded = {key.casefold(): value for key, value in self.files.items()}
+            self._folded = {key.casefold(): value for key, value in files.items()}
         for key in wanted:
             if key.casefold() in self._folded:
                 return Found(self.root / self._folded[key.casefold()], case_differs=True)

@@ -18,7 +18,6 @@ from snellen.datasets.names import walk
 from snellen.datasets.number_rows import NumberRows, Numbers
 from snellen.datasets.rows import Gathered, Rows, required
 from snellen.datasets.text import read_text
-from snellen.datasets.unpickle import read_pickle
 from snellen.datasets.yolo_lines import read_lines
 
 
@@ -66,6 +65,8 @@ def detectron2(path: Path) -> Rows:
 
     It is also the form of the Roboflow100-VL challenge. Read by a restricted unpickler.
     """
+    from snellen.datasets.unpickle import read_pickle
+
     value = read_pickle(path)
     if not isinstance(value, list):
         raise DataError(f"a detectron2 file holds a list, got {type(value).__name__}: {path}")

@@ -71,9 +71,12 @@ def read_predictions(
     name, reader = reader_of(source, format)
     rows = reader(source)
     image, images_by, rivals = _resolve(
-        rows.images, _image_indexes(dataset), _kinds(rows.image_kinds, images, ImageKind)
+        rows.images,
+        _image_indexes(dataset),
+        _kinds(rows.image_kinds, images, ImageKind),
+        settled=name in {"coco", "detectron2"},
     )
-    if rivals and name not in {"coco", "detectron2"}:
+    if rivals:
         raise SpecError(
             f"the images of these predictions can be read as {images_by} or as {rivals[0]}, with different results: "
             f"say images={images_by} or images={rivals[0]}: {source}"
@@ -165,20 +168,28 @@ def _kinds(own: Sequence[Any], asked: str | None, known: Any) -> tuple[Any, ...]
 
 
 def _resolve(
-    refs: Sequence[Any], indexes: Mapping[str, Callable[[Sequence[Any]], Int]], kinds: Sequence[str]
+    refs: Sequence[Any],
+    indexes: Mapping[str, Callable[[Sequence[Any]], Int]],
+    kinds: Sequence[str],
+    *,
+    settled: bool = False,
 ) -> tuple[Int, str, list[str]]:
     """The index that each reference means, the reading chosen (the first that places most), and those that place as
-    many and disagree.
+    many and disagree. settled: the format says which goes first, so that there are none.
     """
     if not len(refs):
         return np.zeros(0, dtype=np.int64), kinds[0], []
     unique, inverse = _unique(refs)
     weights = np.bincount(inverse, minlength=len(unique))
-    found = {kind: indexes[kind](unique) for kind in kinds}
+    found: dict[str, Int] = {}
+    for kind in kinds:
+        found[kind] = indexes[kind](unique)
+        if settled and (found[kind] >= 0).all():
+            break
     placed = {kind: int(weights[column >= 0].sum()) for kind, column in found.items()}
     best = max(placed.values())
-    first, *others = [kind for kind in kinds if placed[kind] == best]
-    rivals = [kind for kind in others if best and not np.array_equal(found[kind], found[first])]
+    first, *others = [kind for kind in placed if placed[kind] == best]
+    rivals = [kind for kind in others if best and not settled and not np.array_equal(found[kind], found[first])]
     return found[first][inverse], first, rivals
 
 

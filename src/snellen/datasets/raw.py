@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from snellen.core.boxes import Float
-from snellen.core.detections import Bool, Int
+from snellen.core.detections import Bool, Float, Int
 from snellen.datasets.findings import Finding
 
 Id: TypeAlias = int | str
@@ -70,6 +69,9 @@ class Raw:
         return f"box {i + 1 - int(np.searchsorted(self.image, self.image[i]))} of {name}"
 
 
+_PLAIN = {int, str, float}
+
+
 def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np.int64], list[int]]:
     """For each of `wanted` its place in `ids` (the first), -1 where absent; and which met only as text = number.
 
@@ -78,7 +80,7 @@ def index_of(ids: Sequence[Hashable], wanted: Sequence[Any]) -> tuple[NDArray[np
     places: dict[Hashable, int] = {}
     for i, key in enumerate(ids):
         places.setdefault(key, i)
-    found = [places.get(key, -1) if isinstance(key, Hashable) and type(key) is not bool else -1 for key in wanted]
+    found = [places.get(key, -1) if type(key) in _PLAIN else -1 for key in wanted]
     column = np.array(found, dtype=np.int64)
     missing = np.flatnonzero(column < 0)
     if not len(missing):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from snellen.core.detections import Int
 from snellen.core.estimates import Estimate
-from snellen.core.specs import Json, fingerprint
+from snellen.core.specs import Json, canonical, fingerprint
 from snellen.core.tables import Tables
 
 
@@ -73,21 +76,35 @@ class Results:
 
 
 def truth_hash(tables: Tables) -> str:
-    """SHA-256 of what is true in the tables, whatever the order of the samples and however many answers there are to
-    each: equal truth, equal hash.
+    """SHA-256 of what is true in the tables, whatever the order of the samples: equal truth, equal hash.
+
+    Of boxes: the names of samples and classes that have some, then the columns, sorted by all of them; corners to six
+    decimals.
     """
     outcomes = tables.outcomes
-    if tables.kind == "answers":
+    if tables.detections is None:
         rows = sorted(set(zip(outcomes["sample"].tolist(), outcomes["target"].tolist(), strict=True)))
         return fingerprint([list(row) for row in rows])
-    once = np.zeros(len(outcomes), dtype=np.bool_)
+    table = tables.detections
+    once = np.zeros(len(outcomes), dtype=np.bool_)  # several answers to a picture have one truth
     once[np.unique(outcomes["sample"], return_index=True)[1]] = True
-    table = tables.instances.take(tables.instances["truth"] & once[tables.instances["sample"]])
-    names = np.array([*tables.classes, ""])[table["label"]]
-    samples = outcomes["sample"][table["sample"]]
-    corners = [np.round(table[side], 6).tolist() for side in ("x1", "y1", "x2", "y2")]
-    rows = sorted(zip(samples.tolist(), names.tolist(), *corners, table["crowd"].tolist(), strict=True))
-    return fingerprint([list(row) for row in rows])
+    boxes = np.flatnonzero(table["truth"] & once[table["sample"]])
+    samples, sample = _named(outcomes["sample"], table["sample"][boxes])
+    classes, label = _named(np.array([*tables.classes, ""]), table["label"][boxes])
+    corners = [np.round(table[side][boxes], 6) + 0.0 for side in ("x1", "y1", "x2", "y2")]  # -0.0 becomes 0.0
+    columns = [sample, label, *corners, table["crowd"][boxes]]
+    order = np.lexsort(columns[::-1])
+    found = hashlib.sha256(canonical([samples, classes]).encode())
+    for column in columns:
+        found.update(column[order].astype("<f8").tobytes())
+    return found.hexdigest()
+
+
+def _named(names: NDArray[np.str_], index: Int) -> tuple[list[str], Int]:
+    """The names that `index` points to, sorted, and for each place in it which of them it is."""
+    used = np.unique(index)
+    known, place = np.unique(names[used], return_inverse=True)
+    return known.tolist(), place[np.searchsorted(used, index)]
 
 
 def guard_of(tables: Tables, **options: Json) -> dict[str, Json]:

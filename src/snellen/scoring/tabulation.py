@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from snellen.core.detections import Bool, BoxTable, Detections, Float, Int
 from snellen.core.errors import DataError, ShapeError
 from snellen.core.labels import ClassIndex
-from snellen.core.stages import Reading, Sample
 from snellen.core.tables import DETECTIONS, OUTCOMES, Column, Table, Tables
 from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
 from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of
 from snellen.scoring.suppression import chosen, kept_by_nms, of_present_classes
+
+if TYPE_CHECKING:
+    from snellen.core.stages import Reading, Sample
 
 _PLAIN: Mapping[str, Any] = {"status": "ok", "salvage": "intact", "reason": "", "unread": 0, "read": True}
 """What stands in the outcomes of an imported set where nothing else is said."""

@@ -140,3 +140,28 @@ def test_a_class_without_a_name_is_refused():
 def test_softmax_drops_the_class_that_means_nothing():
     scores = activate(np.array([[1.0, 1.0, 1.0]]), LAYOUTS["detr"])
     assert scores == pytest.approx(np.full((1, 2), 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "picture", "outputs"),
+    [
+        # 200 x 100 px in 64 x 64: .32 of the size, 16 px of grey above: 12.8 22.4 38.4 35.2, so centre 25.6 28.8
+        ("yolov8", (200, 100), {"output0": np.array([[[25.6], [28.8], [25.6], [12.8], [0.1], [0.8]]])}),
+        ("yolov5", (200, 100), {"output0": np.array([[[25.6, 28.8, 25.6, 12.8, 0.8, 0.1, 1.0]]])}),
+        ("yolo-end2end", (200, 100), {"output0": np.array([[[12.8, 22.4, 38.4, 35.2, 0.8, 1.0]]])}),
+        # 100 x 400 px: .16 of the size, 24 px of grey on the left: 30.4 3.2 43.2 9.6
+        ("yolo-end2end", (100, 400), {"output0": np.array([[[30.4, 3.2, 43.2, 9.6, 0.8, 1.0]]])}),
+        # shares of the picture's sides; exp(ln 8) / (1 + 8 + 1) = .8; 1 / (1 + exp(-ln 4)) = .8
+        ("detr", (200, 100), {"logits": np.log([[[1.0, 8.0, 1.0]]]), "pred_boxes": np.full((1, 1, 4), 0.4)}),
+        ("rf-detr", (200, 100), {"labels": np.log([[[0.1, 4.0]]]), "boxes": np.full((1, 1, 4), 0.4)}),
+        ("rt-detr-hf", (200, 100), {"logits": np.log([[[0.1, 4.0]]]), "pred_boxes": np.full((1, 1, 4), 0.4)}),
+    ],
+)  # fmt: skip
+def test_numbers_worked_out_by_hand(name, picture, outputs):
+    framed = frame(Image.new("RGB", picture, (255, 0, 0)), LAYOUTS[name], INPUT)
+    found = read(outputs, LAYOUTS[name], framed, size=Size(*picture), most=1)
+    np.testing.assert_allclose(found.boxes, TRUE, atol=1e-9)
+    assert found.scores == pytest.approx([0.8])
+    assert found.classes.tolist() == [1]
+    red = framed.pixels[0, :, 32, 32].tolist()  # ImageNet's mean and spread for the DETR kin, 0..1 for the others
+    assert red == pytest.approx([2.2489, -2.0357, -1.8044] if name in {"detr", "rf-detr"} else [1, 0, 0], abs=1e-4)

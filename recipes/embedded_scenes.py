@@ -200,6 +200,21 @@ class Cells:
         return rng.sample(cells, n)
 
 
+def pair(rng: random.Random, size: tuple[int, int]) -> Scene:
+    """Two or three objects, no two of one shape or one colour: each can be asked for by either."""
+    cells = Cells(rng, (4, 5, 6, 7, 8))
+    n = rng.choice((2, 2, 3))
+    while True:
+        kinds = list(zip(rng.sample(SHAPES, n), rng.sample(list(COLOURS), n), strict=True))
+        if not HELD_OUT.intersection(kinds):
+            break
+    things = tuple(
+        _thing(rng, *cells.centre(*cell), cells.pitch * rng.uniform(0.4, 0.98), kind)
+        for kind, cell in zip(kinds, cells.pick(rng, n), strict=True)
+    )
+    return Scene(things, size, _ground(rng), rng.getrandbits(32))
+
+
 def related(rng: random.Random, size: tuple[int, int]) -> Scene:
     """Two objects of different shapes; the eight relations about as frequent; as large, or one about half as large."""
     cells = Cells(rng, (5, 6, 7, 8, 10, 11, 12))
@@ -291,7 +306,7 @@ def crowd(rng: random.Random, size: tuple[int, int]) -> Scene:
     return Scene(tuple(things), size, _ground(rng), rng.getrandbits(32))
 
 
-SCENES = {"single": single, "related": related, "three": three, "several": several, "many": many}
+SCENES = {"single": single, "pair": pair, "related": related, "three": three, "several": several, "many": many}
 
 
 # ---------------------------------------------------------------------------------------------------- questions
@@ -379,6 +394,17 @@ def place_questions(rng: random.Random, scene: Scene) -> list[Question]:
     return rng.sample(questions, min(2, len(questions)))
 
 
+def named_questions(rng: random.Random, scene: Scene) -> list[Question]:
+    """The colour of each shape, the shape of each colour: one word tells whether the thing asked for was looked at."""
+    questions = []
+    for thing in scene.things:
+        text = _choose(rng, f"What is the color of the {thing.shape}?", tuple(COLOURS))
+        questions.append(Question("colour of one", text, thing.colour))
+        text = _choose(rng, f"What is the shape of the {thing.colour} object?", SHAPES)
+        questions.append(Question("shape of one", text, thing.shape))
+    return questions
+
+
 def relation_questions(rng: random.Random, scene: Scene) -> list[Question]:
     """How two things stand to each other, and which is larger, both ways."""
     questions = []
@@ -460,6 +486,8 @@ def questions_about(rng: random.Random, kind: str, scene: Scene) -> list[Questio
         asked += property_questions(rng, scene)
     else:
         asked += place_questions(rng, scene)
+    if kind == "pair":
+        return asked + named_questions(rng, scene)
     if kind == "related":
         asked += relation_questions(rng, scene)
     if kind == "three":

@@ -5,8 +5,8 @@
 
 First it learns to see, in crowded pictures without a word: each picture token is asked for the object whose centre it
 holds (shape, colour, sheen, box); the head for that question is thrown away. Then the eye stands still and the speaker
-learns to answer, first about single objects, then about everything. Matrices inside the network learn by Muon, all else
-by AdamW; in both parts the rate stays level and falls to nothing over the last steps.
+learns to answer: about single objects, then about one of two or three, then about everything. Matrices inside the
+network learn by Muon, all else by AdamW; in both parts the rate stays level and falls to nothing over the last steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -40,9 +40,14 @@ SQUARE = (320, 320)
 the second its place inside. With eight a side 3,000 pictures taught less of the second digit than 600 do with ten.
 """
 
-FIRST = {"single": 1}
-LATER = {"single": 4, "related": 6, "three": 3, "several": 5, "many": 3}
-"""How often each kind of scene comes when questions are asked: at first, and later."""
+LESSONS: tuple[tuple[int, dict[str, int]], ...] = (
+    (400, {"single": 1}),
+    (300, {"single": 1, "pair": 3}),
+    (10**9, {"single": 3, "pair": 6, "related": 6, "three": 3, "several": 4, "many": 3}),
+)
+"""Steps of questions, and how often each kind of scene comes in them. The second lesson teaches the speaker to look at
+the thing that was asked for, in 200 steps; 1,300 steps of the third without it did not.
+"""
 
 BUCKETS = (48, 72, 112, 10_000)
 """Rows of about the same length, in tokens, are computed together."""
@@ -204,7 +209,7 @@ class Learner:
         self.model.eval()
         rng = random.Random(seed)
         right: dict[str, list[bool]] = defaultdict(list)
-        kinds = list(LATER)
+        kinds = list(LESSONS[-1][1])
         for i in range(batches):
             made = [embedded_scenes.made(rng, kinds[i % len(kinds)], SQUARE) for _ in range(8)]
             out = self.forward([s for s, _ in made], [q for _, q in made])
@@ -244,13 +249,21 @@ def crowds(step: int, *, seed: int, pictures: int) -> list[Scene]:
     return [(embedded_scenes.single if i == 0 else embedded_scenes.crowd)(rng, SQUARE) for i in range(pictures)]
 
 
-def batch(step: int, *, seed: int, pictures: int, first: int) -> tuple[list[Scene], list[list[Question]]]:
+def batch(step: int, *, mix: Mapping[str, int], seed: int, pictures: int) -> tuple[list[Scene], list[list[Question]]]:
     """The pictures and questions of a step; a function of the step and the seed alone."""
     rng = random.Random(f"{seed}/{step}")
-    mix = FIRST if step < first else LATER
     kinds = rng.choices(list(mix), list(mix.values()), k=pictures)
     made = [embedded_scenes.made(rng, kind, SQUARE) for kind in kinds]
     return [scene for scene, _ in made], [questions for _, questions in made]
+
+
+def lesson(step: int) -> tuple[dict[str, int], bool]:
+    """How often each kind of scene comes at a step of questions, and whether it is the last lesson."""
+    for steps, mix in LESSONS[:-1]:
+        if step < steps:
+            return mix, False
+        step -= steps
+    return LESSONS[-1][1], True
 
 
 def rate_at(step: int, *, steps: int, top: float, cooldown: float) -> float:
@@ -268,13 +281,13 @@ def train(learner: Learner, out: Path, options: argparse.Namespace) -> None:
         step = learner.step
         seeing = step < options.seeing
         start, end = (0, options.seeing) if seeing else (options.seeing, options.steps)
-        top = options.rate * (1 if step < options.seeing + options.brisk else 0.35)
+        mix, last = lesson(step - start)
+        top = options.rate if seeing or not last else options.rate / 2
         rate = rate_at(step - start, steps=end - start, top=top, cooldown=options.cooldown)
         if seeing:
             losses = learner.look(crowds(step, seed=options.seed, pictures=options.pictures), rate=rate)
         else:
-            first = options.seeing + options.first
-            scenes, asked = batch(step, seed=options.seed, pictures=options.asked, first=first)
+            scenes, asked = batch(step, mix=mix, seed=options.seed, pictures=options.asked)
             losses = learner.learn(scenes, asked, rate=rate)
         for name, loss in losses.items():
             sums[name].append(loss)
@@ -314,10 +327,8 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the checkpoint and the log")
-    parser.add_argument("--steps", type=int, default=5300)
+    parser.add_argument("--steps", type=int, default=4800)
     parser.add_argument("--seeing", type=int, default=1700, help="steps of crowded pictures without words")
-    parser.add_argument("--first", type=int, default=500, help="steps of questions about single objects alone")
-    parser.add_argument("--brisk", type=int, default=800, help="steps of questions at the full rate, then at a third")
     parser.add_argument("--pictures", type=int, default=5, help="pictures per step of seeing")
     parser.add_argument("--asked", type=int, default=5, help="pictures per step with questions")
     parser.add_argument("--rate", type=float, default=2e-3)

@@ -84,7 +84,7 @@ OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "
 
 ROOT_BIASED: frozenset[str] = frozenset({"ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large"})
 """Metrics that small samples overrate by an amount that falls with the root of their size: AP reads the best of many
-noisy precisions. Their bias is about 1 + sqrt(2) times what the bootstrap, whose noise is twice the sample's, adds."""
+noisy precisions. `statistics.intervals.root_bias` finds it."""
 
 FOLDED: frozenset[str] = frozenset({"ece"})
 """Means of distances, 0 and up: noise adds to them where the truth is near 0, and nowhere else."""

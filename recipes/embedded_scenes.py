@@ -296,7 +296,7 @@ def many(rng: random.Random, size: tuple[int, int]) -> Scene:
 
 def crowd(rng: random.Random, size: tuple[int, int]) -> Scene:
     """A grid full of objects of all kinds and sizes: nothing is asked about it but what stands where."""
-    cells = Cells(rng, (5, 6, 7, 8, 8))
+    cells = Cells(rng, (3, 4, 5, 6, 7, 8))
     things = []
     for column, row in cells.pick(rng, rng.randint(cells.count**2 // 2, cells.count**2)):
         x, y = cells.centre(column, row)

@@ -43,7 +43,7 @@ the second its place inside. With eight a side 3,000 pictures taught less of the
 LESSONS: tuple[tuple[int, dict[str, int]], ...] = (
     (400, {"single": 1}),
     (300, {"single": 1, "pair": 3}),
-    (10**9, {"single": 3, "pair": 6, "related": 6, "three": 3, "several": 4, "many": 3}),
+    (10**9, {"single": 3, "pair": 5, "related": 6, "three": 3, "several": 4, "many": 5}),
 )
 """Steps of questions, and how often each kind of scene comes in them. The second lesson teaches the speaker to look at
 the thing that was asked for, in 200 steps; 1,300 steps of the third without it did not.

@@ -49,6 +49,20 @@ def test_pictures_are_seen_at_about_their_own_shape(size, seen):
     assert embedded.input_size(size) == seen
 
 
+@pytest.mark.parametrize(("edge", "seen"), [(100 * 32**2, Size(320, 320)), (64 * 32**2, Size(256, 256))])
+def test_a_folder_says_how_large_its_model_sees_pictures(tmp_path, edge, seen):
+    config = {"image_processor": {"size": {"longest_edge": edge}}}
+    (tmp_path / "processor_config.json").write_text(json.dumps(config))
+    assert embedded.input_size(Size(672, 672), embedded._tokens(tmp_path)) == seen
+
+
+def test_a_folder_whose_processor_cannot_be_read_is_told(tmp_path):
+    _fake_weights(tmp_path)
+    (tmp_path / "processor_config.json").write_text("{}")
+    with pytest.raises(DataError, match=r"longest_edge.*processor_config\.json"):
+        embedded._tokens(tmp_path)
+
+
 def test_an_unknown_name_lists_what_there_is():
     with pytest.raises(SpecError, match=r"unknown embedded model 'snelen-tiny'.*Known"):
         build(ModelSpec.parse("embedded/snelen-tiny"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -34,7 +35,9 @@ WEIGHTS = Path(__file__).parent / "weights"
 DEFAULT = "snellen-tiny"
 TOKEN_PX = 32
 TOKENS = 64
-"""A picture becomes at most so many tokens, each a square of TOKEN_PX: 256 x 256 px where it is square."""
+"""A picture becomes at most so many tokens, each a square of TOKEN_PX (256 x 256 px where it is square), unless the
+model's folder says otherwise.
+"""
 
 MOST_TOKENS = 1024
 """No answer is longer; a small model that repeats itself must stop."""
@@ -45,7 +48,8 @@ ANNOUNCES = "SNELLEN-SERVER "
 
 
 def embedded(spec: ModelSpec, task: AnyTask | None = None) -> EmbeddedModel:
-    """`embedded/snellen-tiny`, or `embedded -M path=FOLDER` with your own `model.gguf` and `mmproj.gguf`.
+    """`embedded/snellen-tiny`, or `embedded -M path=FOLDER` with your own `model.gguf` and `mmproj.gguf` (and a
+    `processor_config.json`, where pictures have not TOKENS tokens).
 
     threads: of the server (1). slots: requests computed together (1); more may change an answer that hangs by a hair.
     temperature (0: greedy), seed and logprobs (true) as for any server. The canonical spec gains the SHA-256 of the
@@ -71,10 +75,11 @@ def embedded(spec: ModelSpec, task: AnyTask | None = None) -> EmbeddedModel:
         raise DataError(f"the weights have changed: SHA-256 {expected} expected, got {found}: {folder}")
     if importlib.util.find_spec("xllamacpp") is None:
         raise NotInstalledError.of("xllamacpp", "llamacpp")
+    tokens = _tokens(folder)
     server = Server(folder, slots=slots, threads=threads)
     name = spec.name or folder.name
     inner = build(ModelSpec("openai", name, {**asked, "base_url": f"{server.address}/v1"}), task=task)
-    return EmbeddedModel(ModelSpec("embedded", name, {**spec.options, "sha256": found}), inner, server)
+    return EmbeddedModel(ModelSpec("embedded", name, {**spec.options, "sha256": found}), inner, server, tokens)
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,11 @@ class EmbeddedModel:
     spec: ModelSpec
     inner: Model = field(repr=False)
     server: Server = field(repr=False)
+    tokens: int = TOKENS
 
     def answer(self, prompts: Iterable[Prompt]) -> Iterator[tuple[Key, Reply | Failed]]:
         """Answers as the server gives them, the pictures seen at the size sent. An unreadable picture is Failed."""
-        for key, reply in self.inner.answer(_fitted(prompt) for prompt in prompts):
+        for key, reply in self.inner.answer(_fitted(prompt, self.tokens) for prompt in prompts):
             yield key, replace(reply, seen=reply.sent) if isinstance(reply, Reply) else reply
 
     def close(self) -> None:
@@ -151,31 +157,31 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def input_size(size: Size) -> Size:
-    """The size at which a picture of `size` is looked at: about its shape, sides of whole tokens, at most TOKENS."""
-    scale = (TOKENS * TOKEN_PX**2 / size.pixels) ** 0.5
+def input_size(size: Size, tokens: int = TOKENS) -> Size:
+    """The size at which a picture of `size` is looked at: about its shape, sides of whole tokens, at most `tokens`."""
+    scale = (tokens * TOKEN_PX**2 / size.pixels) ** 0.5
     columns, rows = (max(1, round(side * scale / TOKEN_PX)) for side in size)
-    while columns * rows > TOKENS:
+    while columns * rows > tokens:
         columns, rows = (columns - 1, rows) if columns >= rows else (columns, rows - 1)
     return Size(columns * TOKEN_PX, rows * TOKEN_PX)
 
 
-def _fitted(prompt: Prompt) -> Prompt:
+def _fitted(prompt: Prompt, tokens: int) -> Prompt:
     """The prompt with its pictures at the model's size, scaled when they are looked at."""
     turns = tuple(
-        Turn(turn.role, tuple(_scaled(part) if isinstance(part, Picture) else part for part in turn.parts))
+        Turn(turn.role, tuple(_scaled(part, tokens) if isinstance(part, Picture) else part for part in turn.parts))
         for turn in prompt.turns
     )
     return replace(prompt, turns=turns, max_tokens=min(prompt.max_tokens, MOST_TOKENS))
 
 
-def _scaled(picture: Picture) -> Picture:
-    return Picture(picture.name, partial(_scaled_bytes, picture))
+def _scaled(picture: Picture, tokens: int) -> Picture:
+    return Picture(picture.name, partial(_scaled_bytes, picture, tokens))
 
 
-def _scaled_bytes(picture: Picture) -> bytes:
+def _scaled_bytes(picture: Picture, tokens: int) -> bytes:
     image = decode(picture.load(), name=picture.name)
-    return encode_png(image.resize(input_size(Size(*image.size)), Image.Resampling.BICUBIC))
+    return encode_png(image.resize(input_size(Size(*image.size), tokens), Image.Resampling.BICUBIC))
 
 
 def names() -> tuple[str, ...]:
@@ -191,6 +197,17 @@ def _folder(name: str, path: str) -> Path:
         if not (folder / file).is_file():
             raise DataError(f"an embedded model is a folder with model.gguf and mmproj.gguf; no {file}: {folder}")
     return folder
+
+
+def _tokens(folder: Path) -> int:
+    """The most tokens of a picture: what the folder's `processor_config.json` says, where there is one."""
+    path = folder / "processor_config.json"
+    if not path.is_file():
+        return TOKENS
+    try:
+        return int(json.loads(path.read_text())["image_processor"]["size"]["longest_edge"]) // TOKEN_PX**2
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"expected image_processor.size.longest_edge, a number of pixels: {path}") from error
 
 
 def _digest(folder: Path) -> str:

@@ -128,13 +128,33 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """Overlapping boxes of one picture: rows of the predictions, rows of the truths, IoU, each (n,)."""
+
+    predicted: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    iou: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.iou)
+
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Pairs:
+        """The pairs at `index` (integers or a boolean mask)."""
+        return Pairs(self.predicted[index], self.truth[index], self.iou[index])
+
+
+@dataclass(frozen=True, eq=False)
 class Tables:
-    """The derived tables of one run, and the class names that label indices point to."""
+    """The derived tables of one run, and the class names that label indices point to.
+
+    pairs: which predictions (counted from the first) overlap which truths, while that is still at hand: not stored.
+    """
 
     outcomes: Table
     detections: Table | None = None
     classes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    pairs: Pairs | None = None
 
     @property
     def kind(self) -> Kind:
@@ -162,7 +182,8 @@ class Tables:
         moved = np.full(len(self.detections) + 1, -1, dtype=np.int64)
         moved[kept] = np.arange(len(kept))  # the last place is what -1 points to
         taken = {name: moved[values[kept]] if name in POINTERS else values[kept] for name, values in columns.items()}
-        return replace(self, outcomes=outcomes, detections=Table(taken | {"sample": place[taken["sample"]]}))
+        taken["sample"] = place[taken["sample"]]
+        return replace(self, outcomes=outcomes, detections=Table(taken), pairs=None)
 
 
 def _filled(values: list[Any]) -> Column:

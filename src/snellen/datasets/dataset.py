@@ -62,6 +62,13 @@ class Dataset:
         """The taxonomy, in the order of label indices."""
         return self.truth.classes
 
+    @property
+    def sizes(self) -> Int:
+        """Width and height of each picture, px: (n, 2), 0 where no one has told yet."""
+        if isinstance(self.pictures, PictureFiles):
+            return self.pictures.sizes if len(self.pictures.sizes) else np.zeros((len(self), 2), dtype=np.int64)
+        return np.array([picture.size or (0, 0) for picture in self.pictures], dtype=np.int64).reshape(-1, 2)
+
     def samples(self, *, cluster: str | None = None) -> DatasetSamples:
         """The pictures as samples, one after the other. `cluster` names the attribute that intervals resample.
 

@@ -80,10 +80,9 @@ def score_predictions(
 
 def _about(dataset: Dataset) -> Table:
     """What is known per picture, as columns of the outcomes table; sites are clusters; sizes, where all are known."""
-    attributes, sizes = dataset.attributes, [picture.size for picture in dataset.pictures]
+    attributes, sizes = dataset.attributes, dataset.sizes
     columns: dict[str, Any] = {"sample": np.array(dataset.truth.images, dtype=np.str_)}
     columns |= {f"attr.{name}": attributes[name] for name in attributes.names}
-    known = [size for size in sizes if size is not None]
-    if known and len(known) == len(sizes):
-        columns |= {"width": np.array([s.width for s in known]), "height": np.array([s.height for s in known])}
+    if len(sizes) and (sizes > 0).all():
+        columns |= {"width": sizes[:, 0], "height": sizes[:, 1]}
     return Table(columns | ({"cluster": attributes["site"]} if "site" in attributes else {}))

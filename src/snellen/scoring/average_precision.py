@@ -17,10 +17,10 @@ import numpy as np
 from snellen.core.detections import BoxTable, Float, Int
 from snellen.core.errors import ShapeError
 from snellen.core.estimates import Measure
-from snellen.core.tables import Tables
+from snellen.core.tables import Pairs, Tables
 from snellen.scoring.coco_matching import AREAS, RIGHT, THRESHOLDS, CocoMatches, coco_matches, filled
 from snellen.scoring.curves import RECALLS, Ranking, ranking, whole
-from snellen.scoring.overlaps import Pairs, ordered_by, sides
+from snellen.scoring.overlaps import as_coco, ordered_by, sides
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import boxes_of
 
@@ -264,7 +264,8 @@ def measure(tables: Tables, *, max_dets: int = 500, seed: int = 0) -> Measure:
         from snellen.scoring.ties import expected
 
         return expected(truth, predicted, max_dets=max_dets, rng=np.random.default_rng(seed))
-    return measure_of(truth, predicted, max_dets=max_dets)
+    pairs = None if tables.pairs is None else as_coco(tables.pairs, truth, predicted)
+    return measure_of(truth, predicted, max_dets=max_dets, pairs=pairs)
 
 
 def measure_of(

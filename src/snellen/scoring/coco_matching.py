@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
-from snellen.scoring.overlaps import Pairs, ordered_by, pairs_of, sides
+from snellen.core.tables import Pairs
+from snellen.scoring.overlaps import ordered_by, pairs_of, sides
 
 THRESHOLDS: Float = np.linspace(0.5, 0.95, 10)
 """IoU .50:.05:.95, as pycocotools makes them."""
@@ -64,7 +65,7 @@ def coco_matches(
 
     order: all rows of `predicted`, in the order that decides between equal scores (default: by picture, then as
     listed, as pycocotools has it); it drives matching, the limit of `max_dets` per picture and class, and ranking
-    alike. pairs: the pairs of equal label, where they are known. Labels outside the taxonomy take no part.
+    alike. pairs: those with pycocotools' rounding, where they are known. Labels outside the taxonomy take no part.
     """
     listed = ordered_by(predicted.image) if order is None else order
     listed = listed[np.argsort(-filled(predicted.scores, len(predicted))[listed], kind="stable")]
@@ -75,6 +76,7 @@ def coco_matches(
     place[rows] = np.arange(len(rows))
 
     known = pairs_of(truth, predicted, same_label=True, as_coco=True)[0] if pairs is None else pairs
+    known = known.take(truth.label[known.truth] == predicted.label[known.predicted])
     edges = _Edges.of(known, place, truth.crowd)
     areas = list(AREAS.values()) if sizes else [AREAS["all"]]
     counts = np.stack([(truth.area >= low) & (truth.area <= high) & ~truth.crowd for low, high in areas])

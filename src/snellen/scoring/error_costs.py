@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
 from snellen.core.estimates import Ratio
-from snellen.core.tables import Table, Tables
+from snellen.core.tables import Pairs, Table, Tables
 from snellen.scoring.coco_matching import IGNORED, RIGHT, CocoMatches, coco_matches
 from snellen.scoring.curves import Ranking, Weights, ranking, whole
 from snellen.scoring.error_kinds import COSTLY, KIND, MENDED, classified, nearest
@@ -115,16 +115,21 @@ SAME = ("place", "repeat", "both", "ghost")
 
 
 def ap50_costs(
-    truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, matches: CocoMatches | None = None
+    truth: BoxTable,
+    predicted: BoxTable,
+    *,
+    max_dets: int = 500,
+    matches: CocoMatches | None = None,
+    pairs: Pairs | None = None,
 ) -> Ap50Costs:
     """ap50_cost_<kind>, for scored detections: all of them, matched by score; undefined without truth.
 
     Of several errors about one truth, of whatever kind, only the best scored one can be mended into a hit. matches:
-    those of these boxes, where they are known.
+    those of these boxes, pairs: theirs of any labels (`as_coco`), where they are known.
     """
     found = matches or coco_matches(truth, predicted, max_dets=max_dets, sizes=False)
     state, label, sample = found.state[0, 0], predicted.label[found.rows], predicted.image[found.rows]
-    kind, about = _kinds_at(truth, predicted, found)
+    kind, about = _kinds_at(truth, predicted, found, pairs)
     taken = np.zeros(len(truth) + 1, dtype=np.bool_)
     taken[found.partner[0]] = True
     taken[-1] = True
@@ -169,9 +174,9 @@ def _areas(rankings: Sequence[Ranking], weights: Weights, *, curves: int = 1) ->
     return np.array(found).reshape(len(rankings), curves, len(weights)).transpose(1, 0, 2)
 
 
-def _kinds_at(truth: BoxTable, predicted: BoxTable, matches: CocoMatches) -> tuple[Int, Int]:
+def _kinds_at(truth: BoxTable, predicted: BoxTable, matches: CocoMatches, pairs: Pairs | None) -> tuple[Int, Int]:
     """Kind of each ranked detection at IoU .5, and the truth it is about."""
-    pairs = pairs_of(truth, predicted, as_coco=True)[0]
+    pairs = pairs_of(truth, predicted, as_coco=True)[0] if pairs is None else pairs
     rows = matches.rows
     hit, excused = np.zeros(len(predicted), dtype=np.bool_), np.zeros(len(predicted), dtype=np.bool_)
     hit[rows], excused[rows] = matches.state[0, 0] == RIGHT, matches.state[0, 0] == IGNORED

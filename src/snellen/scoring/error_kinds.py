@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
-from snellen.core.tables import KINDS
-from snellen.scoring.overlaps import LEAST, Pairs
+from snellen.core.tables import KINDS, Pairs
+from snellen.scoring.overlaps import LEAST
 
 KIND: Mapping[str, int] = {name: i for i, name in enumerate(KINDS)}
 MENDED = ("place", "label")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from snellen.core.detections import Bool, Int
-from snellen.scoring.overlaps import Pairs
+from snellen.core.tables import Pairs
 
 SLACK = 1e-9
 """An IoU this little below the threshold reaches it: rounding of scaled coordinates must not decide a tie."""

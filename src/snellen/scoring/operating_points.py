@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
+from snellen.core.tables import Pairs
 from snellen.scoring.matching import SLACK, matched
-from snellen.scoring.overlaps import Pairs, pairs_of, parts_of
+from snellen.scoring.overlaps import pairs_of, parts_of
 
 PointName: TypeAlias = Literal["best-f1-on-valid", "fixed", "all", "at-recall"]
 ScoreSource: TypeAlias = Literal["model", "token-logprob", "vote", "constant"]

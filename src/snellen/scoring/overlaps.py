@@ -14,6 +14,7 @@ import numpy as np
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
 from snellen.core.errors import ShapeError
+from snellen.core.tables import Pairs
 
 LEAST = 0.1
 """Pairs below this IoU are not kept: no matching, and no kind of error, looks at them (TIDE's background threshold)."""
@@ -23,26 +24,10 @@ _ALONE = 1024
 _TOGETHER = 1 << 18
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of one picture each with an IoU of at least `LEAST`: rows of predictions, rows of truths, IoU (n,)."""
-
-    predicted: Int
-    truth: Int
-    iou: Float
-
-    def __len__(self) -> int:
-        return len(self.iou)
-
-    def take(self, index: Int | Bool) -> Pairs:
-        """The pairs at `index` (integers or a boolean mask)."""
-        return Pairs(self.predicted[index], self.truth[index], self.iou[index])
-
-
 def pairs_of(
-    truth: BoxTable, predicted: BoxTable, *, same_label: bool = False, as_coco: bool = False
+    truth: BoxTable, predicted: BoxTable, *, same_label: bool = False, as_coco: bool = False, at_least: float = LEAST
 ) -> tuple[Pairs, Float]:
-    """All pairs whose IoU is at least `LEAST`, and per prediction its largest overlap with any truth.
+    """All pairs whose IoU is `at_least` so much, and per prediction its largest overlap with any truth.
 
     same_label: only pairs of one class (what is outside the taxonomy has none). as_coco: with pycocotools' rounding;
     else a box overlaps itself by exactly 1. Pairs are ordered by prediction, then truth. Both tables must speak of the
@@ -56,12 +41,20 @@ def pairs_of(
     left, right = (_Sorted.of(table, same_label=same_label, as_coco=as_coco) for table in (predicted, truth))
     best = np.zeros(len(predicted))
     work = np.diff(left.starts) * np.diff(right.starts)
-    found = [_broadcast(left, right, image, best) for image in np.flatnonzero(work >= _ALONE).tolist()]
-    found += [_gathered(left, right, images, best) for images in _batches(work)]
+    found = [_broadcast(left, right, image, best, at_least) for image in np.flatnonzero(work >= _ALONE).tolist()]
+    found += [_gathered(left, right, images, best, at_least) for images in _batches(work)]
     if not found:
         return Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), best
     every = Pairs(*(np.concatenate([getattr(part, name) for part in found]) for name in ("predicted", "truth", "iou")))
     return every.take(np.lexsort((every.truth, every.predicted))), best
+
+
+def as_coco(pairs: Pairs, truth: BoxTable, predicted: BoxTable) -> Pairs:
+    """Those of `pairs` whose IoU is at least `LEAST` with pycocotools' rounding, and that IoU."""
+    left, right = (_Sorted.of(table, same_label=False, as_coco=True) for table in (predicted, truth))
+    iou = _at(left, right, np.argsort(left.rows)[pairs.predicted], np.argsort(right.rows)[pairs.truth])
+    kept = iou >= LEAST
+    return Pairs(pairs.predicted[kept], pairs.truth[kept], iou[kept])
 
 
 def sides(boxes: Float) -> Float:
@@ -128,7 +121,7 @@ class _Sorted:
         return cls(rows, starts, x1, y1, x2, y2, width * height, table.crowd[rows])
 
 
-def _broadcast(left: _Sorted, right: _Sorted, image: int, best: Float) -> Pairs:
+def _broadcast(left: _Sorted, right: _Sorted, image: int, best: Float, at_least: float) -> Pairs:
     """All pairs of one picture at once."""
     a = slice(left.starts[image], left.starts[image + 1])
     b = slice(right.starts[image], right.starts[image + 1])
@@ -145,28 +138,33 @@ def _broadcast(left: _Sorted, right: _Sorted, image: int, best: Float) -> Pairs:
         union[:, right.crowd[b]] = left.area[a, None]
     iou = _ratio(inter, union)
     best[left.rows[a]] = iou.max(axis=1)
-    p, t = np.nonzero(iou >= LEAST)
+    p, t = np.nonzero(iou >= at_least)
     return Pairs(left.rows[a][p], right.rows[b][t], iou[p, t])
 
 
-def _gathered(left: _Sorted, right: _Sorted, images: Int, best: Float) -> Pairs:
+def _gathered(left: _Sorted, right: _Sorted, images: Int, best: Float, at_least: float) -> Pairs:
     """All pairs of many small pictures, laid end to end."""
     counts = np.diff(right.starts)[images]
     many = np.diff(left.starts)[images]
     p = _ranges(left.starts[images], many)
     per = np.repeat(counts, many)
     t = _ranges(np.repeat(right.starts[images], many), per)
-    first = np.cumsum(per) - per
-    p_all = np.repeat(p, per)
-    width = np.minimum(left.x2[p_all], right.x2[t]) - np.maximum(left.x1[p_all], right.x1[t])
-    height = np.minimum(left.y2[p_all], right.y2[t]) - np.maximum(left.y1[p_all], right.y1[t])
+    p = np.repeat(p, per)
+    near = np.minimum(left.x2[p], right.x2[t]) > np.maximum(left.x1[p], right.x1[t])
+    p, t = p[near], t[near]  # most pairs of a picture stand beside each other
+    iou = _at(left, right, p, t)
+    np.maximum.at(best, left.rows[p], iou)
+    kept = np.flatnonzero(iou >= at_least)
+    return Pairs(left.rows[p[kept]], right.rows[t[kept]], iou[kept])
+
+
+def _at(left: _Sorted, right: _Sorted, p: Int, t: Int) -> Float:
+    """IoU of the boxes at the places `p` and `t`."""
+    width = np.minimum(left.x2[p], right.x2[t]) - np.maximum(left.x1[p], right.x1[t])
+    height = np.minimum(left.y2[p], right.y2[t]) - np.maximum(left.y1[p], right.y1[t])
     inter = np.maximum(width, 0.0) * np.maximum(height, 0.0)
-    area = left.area[p_all]
-    union = np.where(right.crowd[t], area, area + right.area[t] - inter)
-    iou = _ratio(inter, union)
-    best[left.rows[p]] = np.maximum.reduceat(iou, first)
-    kept = np.flatnonzero(iou >= LEAST)
-    return Pairs(left.rows[p_all[kept]], right.rows[t[kept]], iou[kept])
+    area = left.area[p]
+    return _ratio(inter, np.where(right.crowd[t], area, area + right.area[t] - inter))
 
 
 def _ratio(inter: Float, union: Float) -> Float:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import Bool, BoxTable, Float, Int
+from snellen.core.tables import Pairs
 from snellen.scoring.coco_matching import RIGHT, THRESHOLDS, WRONG, CocoMatches, filled
 from snellen.scoring.curves import area_under
-from snellen.scoring.overlaps import Pairs, pairs_of, parts_of
+from snellen.scoring.overlaps import pairs_of, parts_of
 
 
 @dataclass(frozen=True, eq=False)

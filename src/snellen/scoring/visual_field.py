@@ -98,11 +98,11 @@ def _by_place(tables: Tables, table: Table) -> tuple[Sequence[str], Int]:
 def _by_crowding(tables: Tables, table: Table) -> tuple[Sequence[str], Int]:
     rows = np.flatnonzero(table["truth"] & ~table["crowd"])
     across, down = _centres(table)
-    reach = NEAR * np.maximum(table["x2"] - table["x1"], table["y2"] - table["y1"])
+    reach = (NEAR * np.maximum(table["x2"] - table["x1"], table["y2"] - table["y1"])) ** 2
     near = np.zeros(len(table), dtype=np.int64)
     bounds = np.flatnonzero(np.diff(table["sample"][rows])) + 1
     for mine in np.split(rows, bounds):  # truths stand by sample
-        apart = np.hypot(across[mine, None] - across[mine], down[mine, None] - down[mine])
+        apart = (across[mine, None] - across[mine]) ** 2 + (down[mine, None] - down[mine]) ** 2  # squared, as reach is
         near[mine] = (apart <= reach[mine, None]).sum(axis=1) - 1
     return [name for _, name in CROWDS], _binned(near.astype(np.float64), CROWDS)
 

@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from snellen.core.pictures import Picture, Size, encode_png
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Key, Prompt, Reply, Turn
 from snellen.models.table import build
@@ -83,8 +85,10 @@ def test_the_recipe_runs_resumes_and_writes_a_model_that_is_served(tmp_path):
     assert steps == [1, 2, 3, 4]
     made = build(ModelSpec("embedded", "", {"path": str(model)}))
     try:
-        prompt = Prompt(Key("a"), (Turn("user", ("What is this?",)),), max_tokens=4)
+        picture = Picture("a.png", lambda: encode_png(Image.new("RGB", (64, 64), "red")))
+        prompt = Prompt(Key("a"), (Turn("user", (picture, "What is this?")),), max_tokens=4)
         (reply,) = (reply for _, reply in made.answer([prompt]))
         assert isinstance(reply, Reply), reply
+        assert reply.seen == (Size(320, 320),)
     finally:
         made.close()

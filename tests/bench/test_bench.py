@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from snellen.bench.plan import jobs_of
 from snellen.bench.table import Outcome, conclude
 from snellen.cli.app import main
 from snellen.core.errors import DataError, SpecError
+from snellen.core.stages import Failed
 from snellen.report.decision import decision_section, further_sections
 from snellen.report.grids import Grid
 
@@ -140,6 +142,31 @@ def test_what_cannot_be_done_is_said_and_the_others_go_on(
     assert sum(each.state == "done" for each in done if each.job.model == "chance") == 4
 
 
+def test_requests_that_failed_are_told_by_their_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"text": "[]", "fail": 1.0}
+    file = _write(folder, {"down": {"model": "fake", "options": options}})
+    code, _, err = _snellen(capsys, "bench", file, "-o", folder / "out", "--no-report")
+    assert code == 4
+    assert "8 of 8 answers are missing; 8 failed by " in err
+    assert "one/down/zero-shot/seed-0, two/down/zero-shot/seed-0: 8 of 8" in err
+    run = execute(read_bench(file), jobs_of(read_bench(file)), folder / "out")[0].run
+    assert run is not None
+    cause = next(answer.cause for _, answer in run.replies() if isinstance(answer, Failed))
+    assert f"8 failed by {cause}" in err
+
+
+def test_chance_is_not_held_against_the_recall_of_others(folder: Path, tmp_path: Path) -> None:
+    detector = {"predictions": {"one": "one.json", "two": "two.json"}}
+    models = {"sighted": {"model": "oracle"}, "chance": {"model": "random"}, "scored": detector}
+    scores = iter(np.linspace(0.5, 0.9, 100))
+    for name in ("one", "two"):
+        rows = json.loads((folder / f"{name}.json").read_text())
+        (folder / f"{name}.json").write_text(json.dumps([{**row, "score": next(scores)} for row in rows]))
+    _, _, outcome = _carried_out(_write(folder, models), tmp_path / "out")
+    told = {row.name: "at_recall" in row.facts for row in outcome.decisions[0].rows}
+    assert told == {"sighted": False, "chance": False, "scored": True}
+
+
 def test_an_unknown_metric_lists_those_that_there_are(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="precision"):
         _carried_out(_write(folder, {"chance": {"model": "random"}}, metric="f2"), tmp_path / "out")
@@ -150,7 +177,9 @@ def test_an_unknown_metric_lists_those_that_there_are(folder: Path, tmp_path: Pa
     [
         ("- a", "mapping with data and models"),
         ("data: {}\nmodels: {a: {model: random}}", "data"),
-        ("data: {a: {path: x}}\nmodels: {a: {modle: random}}", "modle"),
+        ("data: {a: {path: x}}\nmodels: {a: {modle: random}}", "unknown entry 'modle'. Did you mean 'model'"),
+        ("data: {a: {path: x, splitt: val}}\nmodels: {a: {model: random}}", "data.a.splitt: .* Did you mean 'split'"),
+        ("data: {a: {path: x}}\nmodles: {a: {model: random}}", "models is missing; modles: .* Did you mean 'models'"),
         ("data: {a: {path: x}}\nmodels: {a: {model: random}}\nbudget: much", "budget"),
         ("data: {a/b: {path: x}}\nmodels: {a: {model: random}}", "no slash"),
         ("data: {a: [", "bench.yaml"),
@@ -202,3 +231,21 @@ def test_init_writes_a_bench_that_can_be_read(folder: Path, capsys: pytest.Captu
     code, said, _ = _snellen(capsys, "bench", file, "--dry-run", "-o", folder / "out")
     assert code == 0
     assert "(guessed)" in said
+
+
+@pytest.mark.parametrize(
+    ("parts", "chosen"),
+    [("train valid test", "test"), ("train valid", "valid"), ("train val", "val"), ("train", "train"), ("a b", None)],
+)
+def test_init_takes_the_part_that_is_there(
+    folder: Path, capsys: pytest.CaptureFixture[str], parts: str, chosen: str | None
+) -> None:
+    place = folder / "parts"
+    for part in parts.split():
+        shutil.copytree(folder / "one/test", place / part)
+    code, said, err = _snellen(capsys, "init", place)
+    if chosen is None:
+        assert code == 2
+        assert "--split a | b | all" in err
+    else:
+        assert yaml.safe_load(said)["data"]["parts"]["split"] == chosen

@@ -10,6 +10,7 @@ import pytest
 
 from snellen.bench.config import ModelEntry
 from snellen.bench.decide import Decision, Row
+from snellen.bench.notes import costs as costs_in_words
 from snellen.bench.table import costs
 from snellen.core.estimates import Estimate
 from snellen.core.specs import ModelSpec
@@ -17,6 +18,7 @@ from snellen.core.stages import Prompt, Reply, Usage
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
 from snellen.models.fake import FakeModel
+from snellen.report.blocks import Findings
 from snellen.report.decision import AXES, decided, pareto
 from snellen.report.figures import Figure
 from snellen.runs.loop import run
@@ -47,6 +49,20 @@ def _decision(facts: dict[str, dict[str, Any]]) -> Decision:
         for name, each in facts.items()
     )
     return Decision("pictures", "f1", rows, "", None)
+
+
+def test_the_decision_says_what_it_costs_in_a_sentence() -> None:
+    facts = {
+        "dear": {"score": 0.8, "dollars_per_1000": 12.345, "seconds_per_1000": 230.4},
+        "cheap": {"score": 0.7, "dollars_per_1000": 0.0968, "seconds_per_1000": None},
+        "chance": {"score": 0.0},
+    }
+    said = ["1,000 samples take: dear 12.35 USD, 230 s; cheap 0.097 USD."]
+    assert costs_in_words(_decision(facts)) == said
+    opening = decided([_decision(facts)])[0]
+    assert isinstance(opening, Findings)
+    assert said[0] in opening.items[0][1]
+    assert costs_in_words(_decision({"chance": {"score": 0.0}})) == []
 
 
 def test_scores_are_drawn_against_whatever_two_models_have() -> None:

@@ -50,6 +50,17 @@ def test_where_the_data_cannot_tell_it_says_so_with_the_smallest_gap() -> None:
     assert 0 < found.smallest_gap < 0.2
 
 
+def test_the_highest_score_is_called_best_only_where_the_data_tell() -> None:
+    clear = decide("d", _entries({"poor": 0.3, "good": 0.9}))
+    assert clear.decided
+    assert [clear.verdict(row) for row in clear.rows] == ["best", "worse"]
+    level = decide("d", _entries({"a": 0.6, "b": 0.605, "c": 0.2}))
+    assert level.to_json()["decided"] is False
+    assert [level.verdict(row) for row in level.rows] == ["highest score", "cannot be told from the best", "worse"]
+    alone = decide("d", _entries({"a": 0.6}))
+    assert not alone.decided
+
+
 def test_equal_models_are_called_different_in_at_most_five_percent_of_benches() -> None:
     rng = np.random.default_rng(7)
     false = 0

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
-from snellen.core.errors import DataError, SpecError
+from snellen.core.errors import DataError, SpecError, unknown
 from snellen.datasets.classfile import read_yaml
 
 
@@ -136,12 +137,20 @@ def read_bench(path: Path) -> Bench:
     try:
         bench = Bench.model_validate(whole)
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg'].removeprefix('Value error, ')}"
-            for fault in error.errors()
-        )
-        raise DataError(f"{faults}: {path}") from error
+        raise DataError(f"{'; '.join(_fault(fault) for fault in error.errors())}: {path}") from error
     return _resolved(bench, path.parent)
+
+
+def _fault(fault: ErrorDetails) -> str:
+    """What is wrong with an entry, and where."""
+    *above, name = (str(part) for part in fault["loc"]) if fault["loc"] else ("",)
+    place = ".".join([*above, name])
+    if fault["type"] == "extra_forbidden":
+        entry = {0: Bench, 2: DataEntry if above[:1] == ["data"] else ModelEntry}.get(len(above), Bench)
+        return f"{place}: {unknown('entry', name, entry.model_fields)}"
+    if fault["type"] == "missing":
+        return f"{place} is missing"
+    return f"{place}: {fault['msg'].removeprefix('Value error, ')}"
 
 
 def _resolved(bench: Bench, folder: Path) -> Bench:

@@ -75,12 +75,24 @@ class Decision:
     refused: Mapping[str, str] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
 
+    @property
+    def decided(self) -> bool:
+        """Whether these data tell the best from every other entry."""
+        return len(self.rows) > 1 and all(row.verdict == "worse" for row in self.rows[1:])
+
+    def verdict(self, row: Row) -> str:
+        """A row's verdict in words: the one with the highest score is called best only where that is decided."""
+        if row.verdict == "best":
+            return "best" if self.decided else "highest score"
+        return {"worse": "worse", "not distinguishable": "cannot be told from the best"}[row.verdict]
+
     def to_json(self) -> dict[str, Any]:
         """Plain."""
         return {
             "data": self.data,
             "metric": self.metric,
             "sentence": self.sentence,
+            "decided": self.decided,
             "smallest_gap": self.smallest_gap,
             "rows": [row.to_json() for row in self.rows],
             "refused": dict(self.refused),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 from snellen.bench.config import Bench, ModelEntry
 from snellen.bench.plan import Job, selection_of
 from snellen.bench.scoring import score_run, valid_part
-from snellen.core.errors import DataError, GuardError, IncompleteError, SnellenError, SpecError, StoreError
-from snellen.core.stages import AnyTask, Model, Usage
+from snellen.core.errors import DataError, IncompleteError, SnellenError, SpecError, StoreError
+from snellen.core.stages import AnyTask, Failed, Model, Usage
 from snellen.evals.imports import digest, import_file
 from snellen.evals.native import asks_boxes, check_examples, detection_spec, fixes_notation, prescribed
 from snellen.evals.tasks import open_task
@@ -98,7 +99,8 @@ def _one(
         chosen = None if _left(bench, run) or valid_part(bench, job) is None else valid
         score_run(bench, job, run, probe=probe, valid=chosen)
     except IncompleteError as error:
-        return Done(job, "incomplete", run, stopped or str(error), probe, asker.asked)
+        reason = stopped or (missing(run) if _left(bench, run) else str(error))
+        return Done(job, "incomplete", run, reason, probe, asker.asked)
     return Done(job, "done", run, probe=probe, asked=asker.asked)
 
 
@@ -127,6 +129,23 @@ class _Asker:
 def _beside(where: Path) -> Path:
     """Where the run on the validation part lies."""
     return where.with_name(f"{where.name}-valid")
+
+
+def missing(run: Run) -> str:
+    """How many answers a run lacks, by what most of its failed requests failed, and what to do."""
+    done, _ = run.answered()
+    causes = Counter((a.cause, a.message) for _, a in run.replies() if isinstance(a, Failed))
+    text = f"{run.manifest.requests - len(done):,} of {run.manifest.requests:,} answers are missing"
+    if causes:
+        (cause, message), times = causes.most_common(1)[0]
+        most = "" if len(causes) == 1 else f", {times:,} of them"
+        said = f"{cause}: {message}".strip(": ")
+        text += f"; {causes.total():,} failed{most} by {said[:MOST_SAID]}{'...' if len(said) > MOST_SAID else ''}"
+    return f"{text}. The same command again asks for them; failed: count takes a failed request for an unreadable reply"
+
+
+MOST_SAID = 300
+"""Characters of a failure that are shown."""
 
 
 def _left(bench: Bench, run: Run) -> int:
@@ -205,6 +224,12 @@ def usage_of(run: Run) -> Usage:
 
 
 def check_names(done: Sequence[Done]) -> None:
-    """GuardError unless something was scored at all."""
-    if not any(each.state == "done" for each in done):
-        raise GuardError("nothing was scored: " + "; ".join(f"{d.job.name}: {d.reason}" for d in done))
+    """IncompleteError unless something was scored at all; what several jobs have in common is said once."""
+    if any(each.state == "done" for each in done):
+        return
+    reasons: dict[str, list[str]] = {}
+    for each in done:
+        reasons.setdefault(each.reason, []).append(each.job.name)
+    raise IncompleteError(
+        "nothing was scored: " + "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+    )

@@ -11,6 +11,18 @@ def notes(decision: Decision) -> list[str]:
     return [*sizes(decision), *natives(decision), *points(decision), *at_recalls(decision)]
 
 
+def costs(decision: Decision) -> list[str]:
+    """What 1,000 pictures cost by each entry that costs money or takes time, best first."""
+    found = []
+    for row in decision.rows:
+        dollars, seconds = (row.facts.get(name) for name in ("dollars_per_1000", "seconds_per_1000"))
+        told = [f"{dollars:,.2f} USD" if dollars >= 1 else f"{dollars:.2g} USD"] if dollars else []
+        told += [f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.2g} s"] if seconds else []
+        if told:
+            found.append(f"{row.name} {', '.join(told)}")
+    return [f"1,000 samples take: {'; '.join(found)}."] if found else []
+
+
 def sizes(decision: Decision) -> list[str]:
     """How large the objects are to each model, the same words once."""
     said: dict[str, list[str]] = {}

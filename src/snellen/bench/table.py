@@ -114,12 +114,22 @@ def entries_of(bench: Bench, finished: Sequence[Done]) -> dict[str, list[Entry]]
             runs[done.job.data, done.job.model, done.job.regime].append(done.run)
     several = len({regime for _, _, regime in runs} - {IMPORTED, EXAM}) > 1
     entries: dict[str, list[Entry]] = {name: [] for name in bench.data}
+    guessing = set()
     for (data, model, regime), found in runs.items():
         name = entry_name(model, regime, several=several)
         facts = {"model": model, "regime": regime, **costs(found, bench.models[model])}
         facts["classes"] = found[0].manifest.task.get("classes", "all")
         entries[data].append(Entry(name, data, tuple(scored(run) for run in found), facts))
-    return {data: [with_recalls(entry, each) for entry in each] for data, each in entries.items()}
+        if found[0].manifest.kind == "run" and found[0].manifest.model_spec.provider in GUESSING:
+            guessing.add(name)
+    return {
+        data: [entry if entry.name in guessing else with_recalls(entry, each) for entry in each]
+        for data, each in entries.items()
+    }
+
+
+GUESSING = frozenset({"random", "majority"})
+"""Providers of what chance gives: of no interest at another's recall."""
 
 
 def entry_name(model: str, regime: str, *, several: bool) -> str:

@@ -95,7 +95,7 @@ def show_decision(decision: Decision) -> None:
         gap = "" if row.gap is None else _signed(row.gap.difference)
         costs = [row.facts.get(name) for name in shown]
         cells = (str(value) if isinstance(value, int) else number(value) for value in costs)
-        table.add_row(row.name, short(row.score), gap, *cells, row.verdict)
+        table.add_row(row.name, short(row.score), gap, *cells, decision.verdict(row))
     console = Console()
     console.print(table)
     for line in (decision.sentence, *notes(decision)):

@@ -53,7 +53,9 @@ regimes:                  # ways of asking; every model that is asked runs under
 @app.command(no_args_is_help=True)
 def init(
     data: Annotated[Path, typer.Argument(help="A folder of labelled pictures.", show_default=False)],
-    split: Annotated[str, typer.Option(help="The part to test on.")] = "test",
+    split: Annotated[
+        str | None, typer.Option(help="The part to test on.", show_default="test, else valid or val, else the only one")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write.", show_default="standard output")
     ] = None,
@@ -66,7 +68,7 @@ def init(
     from snellen.datasets.load import load_data, parts_of
 
     names = [part.name for part in parts_of(data, split="all")]
-    chosen = split if split in names or len(names) > 1 else names[0]
+    chosen = _part(names, data) if split is None else split
     found = load_data(data, split=chosen)
     train = "train" in names and chosen != "train"
     rules = found.class_file is not None and all(entry.rules for entry in found.class_file.entries)
@@ -90,6 +92,18 @@ def init(
         raise SpecError(f"there is such a file already: {out}")
     out.write_text(text, encoding="utf-8")
     sys.stderr.write(f"{out}: edit the models, then  snellen bench {out}\n")
+
+
+def _part(names: list[str], data: Path) -> str:
+    """The part to test on, where nobody said which."""
+    from snellen.core.errors import SpecError
+
+    for name in ("test", "valid", "val"):
+        if name in names:
+            return name
+    if len(names) > 1:
+        raise SpecError(f"which part shall be tested on?  --split {' | '.join([*names, 'all'])}: {data}")
+    return names[0]
 
 
 def _quoted(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.bench.execute import Done
-from snellen.bench.notes import at_recalls, natives, points, sizes
+from snellen.bench.notes import at_recalls, costs, natives, points, sizes
 from snellen.bench.plan import EXAM, IMPORTED, Job
 from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
@@ -19,12 +19,6 @@ from snellen.report.figures import SERIES, Figure, figure
 from snellen.report.grids import Cell, Column, Grid
 from snellen.report.pages import report
 from snellen.report.patterns import patterns
-
-VERDICTS = {
-    "best": "highest score",
-    "worse": "worse",
-    "not distinguishable": "cannot be told from the best",
-}
 
 
 def bench_report(bench: Bench, done: Sequence[Done], outcome: Outcome, out: Path) -> Path:
@@ -79,7 +73,8 @@ def further_sections(outcome: Outcome) -> tuple[Section, ...]:
 
 def decided(decisions: Sequence[Decision]) -> list[Block]:
     """Sentences first, then a table and figures for each."""
-    blocks: list[Block] = [Findings(tuple((_title(d), (d.sentence, *points(d), *at_recalls(d))) for d in decisions))]
+    said = ((_title(d), (d.sentence, *costs(d), *points(d), *at_recalls(d))) for d in decisions)
+    blocks: list[Block] = [Findings(tuple(said))]
     for decision in decisions:
         blocks.append(table(decision))
         figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
@@ -100,7 +95,7 @@ def table(decision: Decision) -> Grid:
         *(COSTS[name] for name in shown),
     )
     note = " ".join(filter(None, [_gap_note(decision), *sizes(decision), *natives(decision)]))
-    rows = tuple(_row(row, shown) for row in decision.rows)
+    rows = tuple(_row(decision, row, shown) for row in decision.rows)
     return Grid(f"decision-{_slug(decision.data)}", _title(decision), columns, rows, note)
 
 
@@ -121,10 +116,14 @@ def _gap_note(decision: Decision) -> str:
     return note
 
 
-def _row(row: Row, shown: Sequence[str]) -> tuple[Cell, ...]:
-    costs = (row.facts.get(name) for name in shown)
-    return (row.name, row.score, VERDICTS[row.verdict], None if row.gap is None else row.gap.difference, row.p_holm,
-            *costs)  # fmt: skip
+def _row(decision: Decision, row: Row, shown: Sequence[str]) -> tuple[Cell, ...]:
+    values = (row.facts.get(name) for name in shown)
+    gap = None if row.gap is None else row.gap.difference
+    return (row.name, row.score, decision.verdict(row), gap, row.p_holm, *values)  # fmt: skip
+
+
+COLOURS = {"best": SERIES[2], "worse": SERIES[6], "not distinguishable": SERIES[3]}
+"""Of the dots of scores, by verdict."""
 
 
 def forest(decision: Decision) -> Figure | None:
@@ -137,7 +136,7 @@ def forest(decision: Decision) -> Figure | None:
             "value": row.score.value,
             "low": row.score.value if row.score.low is None else row.score.low,
             "high": row.score.value if row.score.high is None else row.score.high,
-            "verdict": VERDICTS[row.verdict],
+            "verdict": decision.verdict(row),
         }
         for row in decision.rows
         if row.score.value is not None
@@ -147,7 +146,8 @@ def forest(decision: Decision) -> Figure | None:
     chart = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
     )
-    colours = alt.Scale(domain=list(VERDICTS.values()), range=[SERIES[2], SERIES[6], SERIES[3]])
+    shown = {decision.verdict(row): COLOURS[row.verdict] for row in decision.rows}
+    colours = alt.Scale(domain=list(shown), range=list(shown.values()))
     bars = chart.mark_rule().encode(x=alt.X("low:Q", title=decision.metric, scale=alt.Scale(zero=False)), x2="high:Q")
     dots = chart.mark_circle(size=70, opacity=1).encode(
         x="value:Q",

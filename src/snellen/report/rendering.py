@@ -141,6 +141,11 @@ def _title(views: Sequence[View]) -> str:
 
 
 def _subtitle(views: Sequence[View]) -> str:
-    runs = "one run" if len(views) == 1 else f"{len(views)} runs"
-    total = sum(len(view.outcomes) for view in views)
-    return f"{runs}, {total:,} samples in all. Brackets hold 95 % intervals."
+    counts = [len(view.outcomes) for view in views]
+    if len(counts) == 1:
+        said = f"one run, {counts[0]:,} samples"
+    elif len(set(counts)) == 1:
+        said = f"{len(counts)} runs of {counts[0]:,} samples each"
+    else:
+        said = f"{len(counts)} runs, {sum(counts):,} samples in all"
+    return f"{said}. Brackets hold 95 % intervals."

@@ -140,7 +140,10 @@ def check_same(here: Run, task: AnyTask, model: Model, choices: Choices) -> None
             raise StoreError(f"this run has another {name} ({_difference(stored, now)}): {here.path}")
     found: Survey = survey(task, choices.selection, draws=choices.draws)
     if found.truth != manifest.data.get("truth", found.truth):
-        raise StoreError(f"the data behind this run have changed (samples or truth differ): {here.path}")
+        raise StoreError(
+            f"the data behind this run have changed (samples or truth differ): {here.path}. Put them back, ask anew in "
+            f"another folder, or score its replies against the truth as it is now:  snellen score {here.path}"
+        )
 
 
 def _difference(stored: Any, now: Any) -> str:

@@ -24,11 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import embedded_model
+import embedded_questions
 import embedded_scenes
 import embedded_training
 import torch
 from embedded_model import PATCH, TOKEN_PX, TOKENS, Shape
-from embedded_scenes import SHEENS, Question, Scene
+from embedded_questions import Question
+from embedded_scenes import SHEENS, Scene
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from transformers import PreTrainedTokenizerFast
@@ -65,7 +67,7 @@ class Learner:
     def __init__(self, seed: int, rate: float, words: Any = None) -> None:
         rng = random.Random(seed)
         kinds = list(embedded_scenes.SCENES)
-        made = [embedded_scenes.made(rng, rng.choice(kinds), SQUARE) for _ in range(3000)]
+        made = [embedded_questions.made(rng, rng.choice(kinds), SQUARE) for _ in range(3000)]
         corpus = [text for _, questions in made for q in questions for text in (q.text, q.answer)]
         shape = Shape()
         self.words = words or embedded_model.tokenizer(corpus, shape.vocabulary)
@@ -211,7 +213,7 @@ class Learner:
         right: dict[str, list[bool]] = defaultdict(list)
         kinds = list(LESSONS[-1][1])
         for i in range(batches):
-            made = [embedded_scenes.made(rng, kinds[i % len(kinds)], SQUARE) for _ in range(8)]
+            made = [embedded_questions.made(rng, kinds[i % len(kinds)], SQUARE) for _ in range(8)]
             out = self.forward([s for s, _ in made], [q for _, q in made])
             for bucket in out["buckets"]:
                 hit = bucket["logits"].argmax(-1) == bucket["labels"]
@@ -253,7 +255,7 @@ def batch(step: int, *, mix: Mapping[str, int], seed: int, pictures: int) -> tup
     """The pictures and questions of a step; a function of the step and the seed alone."""
     rng = random.Random(f"{seed}/{step}")
     kinds = rng.choices(list(mix), list(mix.values()), k=pictures)
-    made = [embedded_scenes.made(rng, kind, SQUARE) for kind in kinds]
+    made = [embedded_questions.made(rng, kind, SQUARE) for kind in kinds]
     return [scene for scene, _ in made], [questions for _, questions in made]
 
 

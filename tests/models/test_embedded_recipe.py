@@ -41,7 +41,7 @@ def test_the_lean_pass_gives_the_logits_of_transformers_own(recipe, tmp_path, si
     recipe.embedded_model.save(learner.model, learner.words, tmp_path, tokens=(4, 100), dtype=torch.float32)
     processor = load_processor(str(tmp_path), "qwen3_vl")
     rng = random.Random(0)
-    made = [recipe.embedded_scenes.made(rng, kind, size) for kind in ("single", "several")]
+    made = [recipe.embedded_questions.made(rng, kind, size) for kind in ("single", "several")]
     with torch.no_grad():
         out = learner.forward([scene for scene, _ in made], [questions for _, questions in made])
     pictures = [recipe.embedded_scenes.draw(scene) for scene, _ in made]

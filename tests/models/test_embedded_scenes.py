@@ -36,10 +36,11 @@ def _load(name):
 
 
 scenes = _load("embedded_scenes")
+questions = _load("embedded_questions")
 
 
 def made(kind, seed):
-    return scenes.made(random.Random(f"{kind} {seed}"), kind, SQUARE)
+    return questions.made(random.Random(f"{kind} {seed}"), kind, SQUARE)
 
 
 @pytest.mark.parametrize("kind", scenes.SCENES)
@@ -77,13 +78,13 @@ def test_boxes_in_answers_are_where_the_pixels_are():
         if scene.ground != (0, 0, 0) or scene.things[0].sheen != "none":
             continue
         found = Image.eval(scenes.draw(scene), lambda v: 255 if v > 60 else 0).getbbox()
-        (box,) = json.loads(scenes.boxes_json(scene, [(scene.things[0], "x")]))
+        (box,) = json.loads(questions.boxes_json(scene, [(scene.things[0], "x")]))
         assert [v * 320 / 1000 for v in box["bbox_2d"]] == pytest.approx(found, abs=1.6), seed
 
 
 def test_the_nine_parts_are_about_equally_frequent():
-    places = [scenes.position_of(t.x, t.y) for seed in range(900) for t in made("single", seed)[0].things]
-    counts = {place: places.count(place) for place in scenes.POSITIONS}
+    places = [questions.position_of(t.x, t.y) for seed in range(900) for t in made("single", seed)[0].things]
+    counts = {place: places.count(place) for place in questions.POSITIONS}
     assert min(counts.values()) > 60
     assert max(counts.values()) < 140
 

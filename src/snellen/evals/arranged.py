@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,12 @@ class Arranged:
     def __iter__(self) -> Iterator[Sample[Choice]]:
         for question, order in zip(self.exam.questions, self.orders, strict=True):
             yield self.exam.sample(question, order)
+
+    def among(self, ids: Collection[str]) -> Iterator[Sample[Choice]]:
+        """The samples of these ids, in order; the others are not made."""
+        for question, order in zip(self.exam.questions, self.orders, strict=True):
+            if question.id in ids:
+                yield self.exam.sample(question, order)
 
     @cached_property
     def orders(self) -> list[tuple[str, ...]]:

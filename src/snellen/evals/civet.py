@@ -6,13 +6,15 @@ Rizzoli, Alghisi, Khomyn, Roccabruna, Mousavi, Riccardi: CIVET: Systematic Evalu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import unknown
-from snellen.core.specs import Json
+from snellen.core.specs import Json, canonical
 from snellen.core.stages import AnyTask, Choice, Exchange, Prompt, Reading, Reply, Sample, Task
 from snellen.core.tables import Tables
 from snellen.evals import scenes
@@ -102,11 +104,19 @@ def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged 
         if name not in known:
             raise unknown(f"option of civet/{setting}", name, {*known, "short_answers", "seed", "reader", "votes"})
     check_like(f"civet/{setting}", options, known)
-    exam = build(setting, **options, **({"seed": seed} if "seed" in known else {}))
+    given = {**options, **({"seed": seed} if "seed" in known else {})}
+    files = setting == "custom" or "images" in known  # which may change between one look and the next
+    exam = Arranged(build(setting, **given), seed) if files else _drawn(setting, seed, canonical(given))
     chosen = {name: options.get(name, default) for name, default in known.items() if name != "seed"}
     if setting == "custom":
         chosen["sha256"] = sha256_of(Path(chosen["file"]))
-    return Arranged(exam, seed), {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items()}
+    return exam, {name: list(v) if isinstance(v, tuple) else v for name, v in chosen.items()}
+
+
+@lru_cache(maxsize=4)
+def _drawn(setting: str, seed: int, options: str) -> Arranged:
+    """An exam that follows from its options alone: made once, however many runs look at it."""
+    return Arranged(build(setting, **json.loads(options)), seed)
 
 
 def template_of(sample: Sample[Choice]) -> str:

@@ -15,7 +15,7 @@ from snellen.evals.resolution import audit
 from snellen.evals.results import Results
 from snellen.evals.score_sources import SOURCES, Precision, with_sources
 from snellen.evals.tasks import open_task
-from snellen.runs.selection import truth_of
+from snellen.runs.selection import TruthDigest, walk
 from snellen.runs.store import Run
 from snellen.scoring.operating_points import OperatingPoint
 
@@ -45,7 +45,10 @@ def score(
     task = task_of(run, point=point, nms=nms)
     answers = answers_of(run, failed=failed)
     ragged = run.manifest.kind == "import"
-    tables, missing = tabulate(task, answers, draws=run.manifest.draws, selection=run.selected(), ragged=ragged)
+    truth = TruthDigest()
+    tables, missing = tabulate(
+        task, answers, draws=run.manifest.draws, selection=run.selected(), ragged=ragged, truth=truth
+    )
     if missing and not incomplete:
         some = ", ".join(repr(key.sample) for key in missing[:3])
         raise IncompleteError(
@@ -62,8 +65,7 @@ def score(
         more["missing_answers"] = len(missing)
     if point is not None:
         more["operating_point"] = point.to_json()
-    truth = truth_of(task, run.selected())
-    if truth != run.manifest.data.get("truth", truth):
+    if truth.hexdigest() != run.manifest.data.get("truth", truth.hexdigest()):
         more["truth_changed"] = True
     results = replace(results, facts={**results.facts, **more})
     run.write_tables(tables)
@@ -112,19 +114,21 @@ def tabulate(
     draws: int = 1,
     selection: frozenset[str] | None = None,
     ragged: bool = False,
+    truth: TruthDigest | None = None,
 ) -> tuple[Tables, list[Key]]:
     """The derived tables of all samples whose every call was answered, and the keys that were not.
 
     With several draws, each draw is an observation of its own (attribute `draw`; the cluster stays the sample's);
     where draws vote (`Task.pool`), a sample without all of them is missing as a whole. `selection` keeps the samples
     with these ids. `ragged`: not every sample has all draws (imported ratings), only one without any is missing.
+    truth: is told every sample.
     """
     missing: list[Key] = []
 
     def pairs() -> Iterator[tuple[Sample[Any], Reading[Any]]]:
-        for sample in task.samples:
-            if selection is not None and sample.id not in selection:
-                continue
+        for sample in walk(task, selection):
+            if truth is not None:
+                truth.add(sample)
             prompts = task.prompts(sample)
             groups = [[p.drawn(d) for p in prompts] for d in range(draws)]
             if ragged and len(groups) > 1:

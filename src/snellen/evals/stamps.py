@@ -12,7 +12,7 @@ from pathlib import Path
 from snellen.core.specs import Json, fingerprint
 from snellen.core.stages import AnyTask
 from snellen.runs.parts import part_names
-from snellen.runs.selection import truth_of, walk
+from snellen.runs.selection import TruthDigest, walk
 from snellen.runs.store import Run
 
 FACT = "rests_on"
@@ -21,10 +21,11 @@ FACT = "rests_on"
 
 def stamp(run: Run, task: AnyTask, **settings: Json) -> dict[str, str]:
     """SHA-256 of all that the results of `run` rest on: replies, truth, what was asked, settings, this very code."""
+    truth, asked = _told(run, task)
     return {
         "replies": _replies(run),
-        "truth": truth_of(task, run.selected()),
-        "asked": _asked(run, task),
+        "truth": truth,
+        "asked": asked,
         "settings": fingerprint(settings),
         "code": _code(),
     }
@@ -48,14 +49,15 @@ def _replies(run: Run) -> str:
     return digest.hexdigest()
 
 
-def _asked(run: Run, task: AnyTask) -> str:
-    """Of what decides how replies are read and grouped: prompts, labels, attributes, clusters."""
-    digest = hashlib.sha256()
+def _told(run: Run, task: AnyTask) -> tuple[str, str]:
+    """Of what is true, and of what decides how replies are read and grouped: prompts, labels, attributes, clusters."""
+    truth, digest = TruthDigest(), hashlib.sha256()
     for sample in walk(task, run.selected()):
         prompts = [(prompt.key, prompt.text, prompt.labels) for prompt in task.prompts(sample)]
         told = (sample.id, sample.cluster, sorted(sample.attributes.items(), key=lambda item: item[0]), prompts)
         digest.update(repr(told).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+        truth.add(sample)
+    return truth.hexdigest(), digest.hexdigest()
 
 
 @cache

@@ -14,6 +14,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.pictures import Picture
 from snellen.core.specs import Json, canonical
 from snellen.evals.tasks import open_task
+from snellen.runs.selection import walk
 
 WORKERS = 4
 BATCH = 64
@@ -103,8 +104,8 @@ def _look(task: Mapping[str, Json], wanted: Mapping[str, None]) -> dict[str, Pic
     chosen: dict[str, Picture] = {}
     if not wanted:
         return chosen
-    for sample in open_task(task).samples:
-        if sample.id in wanted and sample.pictures:
+    for sample in walk(open_task(task), frozenset(wanted)):
+        if sample.pictures:
             chosen[sample.id] = sample.pictures[-1]
             if len(chosen) == len(wanted):
                 break

@@ -28,7 +28,7 @@ class Survey(NamedTuple):
 def survey(task: AnyTask, selection: Selection, *, draws: int = 1) -> Survey:
     """Walks the task once, holding no sample. SpecError where two samples share an id, or none is left."""
     ids = chosen(task.samples, selection)
-    digest = hashlib.sha256()
+    truth = TruthDigest()
     seen: set[str] = set()
     requests = 0
     for sample in islice(task.samples, selection.limit):
@@ -37,24 +37,27 @@ def survey(task: AnyTask, selection: Selection, *, draws: int = 1) -> Survey:
         seen.add(sample.id)
         if ids is None or sample.id in ids:
             requests += draws * len(task.prompts(sample))
-            _tell(digest.update, sample)
+            truth.add(sample)
     count = len(seen) if ids is None else len(ids)
     if not count:
         raise SpecError("the task has no samples")
-    return Survey(ids, count, requests, digest.hexdigest())
+    return Survey(ids, count, requests, truth.hexdigest())
 
 
-def truth_of(task: AnyTask, ids: frozenset[str] | None) -> str:
-    """The hash of what is true of the selected samples, as `survey` finds it and a run's manifest keeps it."""
-    digest = hashlib.sha256()
-    for sample in walk(task, ids):
-        _tell(digest.update, sample)
-    return digest.hexdigest()
+class TruthDigest:
+    """The hash of what is true of some samples, sample by sample: of those selected, what a run's manifest keeps."""
 
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
 
-def _tell(update: Callable[[bytes], None], sample: Sample[Any]) -> None:
-    update(sample.id.encode() + b"\0")
-    _feed(update, sample.truth)
+    def add(self, sample: Sample[Any]) -> None:
+        """The next sample."""
+        self._digest.update(sample.id.encode() + b"\0")
+        _feed(self._digest.update, sample.truth)
+
+    def hexdigest(self) -> str:
+        """SHA-256 of those so far."""
+        return self._digest.hexdigest()
 
 
 def chosen(samples: Samples[Any], selection: Selection) -> frozenset[str] | None:
@@ -134,7 +137,10 @@ def _feed_array(update: Callable[[bytes], None], value: np.ndarray[Any, Any]) ->
 
 
 def walk(task: AnyTask, ids: frozenset[str] | None) -> Iterator[Sample[Any]]:
-    """The selected samples, in the task's order."""
+    """The selected samples, in the task's order. Samples that can tell theirs apart unmade (`among`) are asked to."""
+    if ids is not None and hasattr(task.samples, "among"):
+        yield from task.samples.among(ids)
+        return
     for sample in task.samples:
         if ids is None or sample.id in ids:
             yield sample

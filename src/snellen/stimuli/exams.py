@@ -31,6 +31,11 @@ class Question:
     also: frozenset[str] = frozenset()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
+    @property
+    def id(self) -> str:
+        """The name of the sample."""
+        return f"{self.scene}/{self.entity}/{self.kind}"
+
 
 @dataclass(frozen=True, eq=False)
 class Exam:
@@ -53,7 +58,7 @@ class Exam:
         """`question` with its options in the order given; its picture is rendered when it is looked at."""
         world = self.worlds[question.scene]
         return Sample(
-            id=f"{question.scene}/{question.entity}/{question.kind}",
+            id=question.id,
             truth=Choice(question.target, options, question.kind, question.also),
             pictures=(picture(self.name, question.scene, world),),
             attributes={

@@ -312,3 +312,22 @@ def test_scattered_stimuli_without_worlds_are_no_boxes(shared: Path, tmp_path: P
         archive.extract("scattered/questions.json", tmp_path, filter="data")
     with pytest.raises(DataError, match="no data set of a known layout"):
         load_data(tmp_path / "scattered")
+
+
+def test_a_place_that_data_yaml_names_and_that_is_not_there_is_told(tmp_path: Path) -> None:
+    _yolo(tmp_path, "train: images\nval: pictures/val\n")
+    (finding,) = [f for f in load_data(tmp_path).findings if f.code == "missing-part"]
+    assert "val: pictures/val" in finding.message
+
+
+def test_a_folder_named_by_two_parts_counts_once_in_all(tmp_path: Path) -> None:
+    _yolo(tmp_path, "train: images\nval: images\n")
+    assert len(load_data(tmp_path, split="all")) == len(load_data(tmp_path, split="val")) == 1
+
+
+def _yolo(folder: Path, parts: str) -> None:
+    (folder / "images").mkdir()
+    (folder / "labels").mkdir()
+    Image.new("RGB", (20, 10)).save(folder / "images" / "a.png")
+    (folder / "labels" / "a.txt").write_text("0 .5 .5 .2 .2\n")
+    (folder / "data.yaml").write_text(f"names: [cell]\n{parts}")

@@ -39,8 +39,9 @@ def parts(path: Path, images: Path | None) -> list[Part]:
     root = path if path.is_dir() else path.parent
     yaml = path if path.suffix in {".yaml", ".yml"} else _yaml(path) if path.is_dir() else None
     data = path if path.name.endswith(".data") else _darknet(root)
+    gone: list[str] = []
     if yaml is not None:
-        classes, places = _from_yaml(yaml)
+        classes, places, gone = _from_yaml(yaml)
     elif data is not None:
         classes, places = _from_darknet(data)
     else:
@@ -48,20 +49,29 @@ def parts(path: Path, images: Path | None) -> list[Part]:
     if images is not None:
         places = {"": [images]}
     title = root.name
-    return [
-        Part(
-            name,
-            root,
-            partial(_read, yaml or data or root, root, folders, classes),
-            f"{title}/{name}" if name else title,
-            class_file_of(root),
-        )
-        for name, folders in places.items()
-    ]
+    found: list[Part] = []
+    listed_before: set[Path] = set()
+    for name, folders in places.items():
+        read = partial(_read, yaml or data or root, root, folders, classes, gone)
+        again = listed_before.issuperset(folders)  # `val: images` where `train` is that already
+        full = f"{title}/{name}" if name else title
+        found.append(Part(name, root, read, full, class_file_of(root), overlaps=again))
+        listed_before.update(folders)
+    return found
 
 
-def _read(source: Path, root: Path, places: Sequence[Path], classes: Sequence[str], *, extras: bool = False) -> Raw:
+def _read(
+    source: Path,
+    root: Path,
+    places: Sequence[Path],
+    classes: Sequence[str],
+    gone: Sequence[str],
+    *,
+    extras: bool = False,
+) -> Raw:
     pictures, findings = _labelled(root, places)
+    what = "places that data.yaml names are not there and were not read"
+    findings += several([("missing-part", "warning", gone, what)], str(source))
     if not pictures:
         raise DataError(f"no pictures in {listed(places)}: {source}")
     return yolo.read(source, pictures, classes or _numbered(pictures), findings=findings)
@@ -126,7 +136,8 @@ def _listed(path: Path) -> Iterable[tuple[str, Path | None]]:
             yield name.removeprefix("./"), found.path if found else Path(name) if Path(name).is_file() else None
 
 
-def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]]]:
+def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]], list[str]]:
+    """The classes, the places of each part, and the places that are named and not there."""
     whole = read_yaml(path)
     if not isinstance(whole, dict):
         raise DataError(f"data.yaml must be a mapping, got {type(whole).__name__}: {path}")
@@ -135,13 +146,15 @@ def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]]]:
     if isinstance(whole.get("path"), str) and (base / whole["path"]).is_dir():
         base = base / whole["path"]
     found: dict[str, list[Path]] = {}
+    gone: list[str] = []
     for name in PARTS:
         value = whole.get(name)
         texts = [value] if isinstance(value, str) and value else value if isinstance(value, list) else []
         places = [_place(str(text), base, path.parent) for text in texts]
+        gone += [f"{name}: {text}" for text, place in zip(texts, places, strict=True) if place is None]
         if any(places):
             found[name] = [place for place in places if place]
-    return classes, found or _from_folders(path.parent)
+    return classes, found or _from_folders(path.parent), gone
 
 
 def _class_names(whole: Mapping[str, Any], path: Path) -> list[str]:

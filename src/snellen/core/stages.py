@@ -13,9 +13,9 @@ that speaks, a detector, a scorer of options and a person all take the same `Pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from snellen.core.detections import Detections
 from snellen.core.pictures import Picture, Size
@@ -195,6 +195,15 @@ class Samples(Protocol[T]):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample[T]]: ...
+
+
+@runtime_checkable
+class Indexed(Samples[T], Protocol[T]):
+    """Samples of which some can be had by their ids, in order, without making the others."""
+
+    def among(self, ids: Collection[str]) -> Iterator[Sample[T]]:
+        """The samples of these ids."""
+        ...
 
 
 @dataclass(frozen=True)

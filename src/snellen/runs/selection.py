@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from snellen.core.errors import SpecError
-from snellen.core.stages import AnyTask, Choice, Sample, Samples
+from snellen.core.stages import AnyTask, Choice, Indexed, Sample, Samples
 from snellen.runs.manifest import Selection
 
 
@@ -137,8 +137,8 @@ def _feed_array(update: Callable[[bytes], None], value: np.ndarray[Any, Any]) ->
 
 
 def walk(task: AnyTask, ids: frozenset[str] | None) -> Iterator[Sample[Any]]:
-    """The selected samples, in the task's order. Samples that can tell theirs apart unmade (`among`) are asked to."""
-    if ids is not None and hasattr(task.samples, "among"):
+    """The selected samples, in the task's order. Of `Indexed` samples the others are not made."""
+    if ids is not None and isinstance(task.samples, Indexed):
         yield from task.samples.among(ids)
         return
     for sample in task.samples:

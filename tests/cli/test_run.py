@@ -9,18 +9,11 @@ import time
 
 import pytest
 
-from snellen.cli.app import main
+from command_line import snellen
 from snellen.core.stages import Reply
 from snellen.runs.store import Run
 
 EXAM = ("civet/single-object", "-T", "side=108")
-
-
-def snellen(capsys, *words: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return ended.value.code or 0, out, err
 
 
 def test_a_run_asks_stores_scores_and_prints(capsys, tmp_path) -> None:

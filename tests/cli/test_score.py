@@ -7,16 +7,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snellen.cli.app import main
+from command_line import snellen
 
 EXAM = ("civet/single-object", "-T", "side=108")
-
-
-def snellen(capsys, *words: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return ended.value.code or 0, out, err
 
 
 @pytest.fixture

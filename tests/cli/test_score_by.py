@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from snellen.cli.app import main
+from command_line import snellen
 
 SITES = 15
-
-
-def snellen(capsys: Any, *words: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return ended.value.code or 0, out, err
 
 
 @pytest.fixture

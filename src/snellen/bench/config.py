@@ -159,9 +159,9 @@ def _resolved(bench: Bench, folder: Path) -> Bench:
     for name, entry in bench.models.items():
         for field in ("predictions", "valid_predictions"):
             given = getattr(entry, field) or {}
-            unknown = set(given) - set(bench.data)
-            if unknown:
-                raise SpecError(f"models.{name}.{field}: no data set is called {', '.join(sorted(unknown))}")
+            strange = set(given) - set(bench.data)
+            if strange:
+                raise SpecError(f"models.{name}.{field}: no data set is called {', '.join(sorted(strange))}")
             if given:
                 files = {key: str(folder / file) for key, file in given.items()}
                 entry = entry.model_copy(update={field: files})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,22 @@ def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
     return Joined((ap_measure(tables, options), *grounded(tables, options)))
 
 
+@dataclass(frozen=True)
+class Precision:
+    """How intervals are made: none, or so many bootstrap draws with this seed."""
+
+    intervals: bool = True
+    draws: int = 1000
+    seed: int = 0
+
+    def of(self, measure: Measure, tables: Tables) -> dict[str, Estimate]:
+        """The measure's figures on `tables`, with intervals over clusters."""
+        if not self.intervals or not len(tables.outcomes):
+            return point(measure, len(tables.outcomes))
+        rng = np.random.default_rng(self.seed)
+        return bootstrap(measure, tables.outcomes["cluster"], draws=self.draws, rng=rng)
+
+
 def narrowed(tables: Tables, options: Mapping[str, Any], name: str) -> Narrowed:
     """The metric `name` of these tables, one of those of `measure_of`. AP, whose expectation over the order of boxes
     without confidences takes its time, is made ready for itself alone.
@@ -44,19 +61,20 @@ def narrowed(tables: Tables, options: Mapping[str, Any], name: str) -> Narrowed:
 
 
 class Narrowed:
-    """One metric of a measure, without the work for the others where they are parts of their own."""
+    """Some metrics of a measure, without the work for the others where they are parts of their own."""
 
-    def __init__(self, inner: Measure, name: str) -> None:
+    def __init__(self, inner: Measure, *names: str) -> None:
         if isinstance(inner, Joined):
-            inner = next(part for part in inner.parts if name in part.names)
-        self.names = (name,)
+            inner = next(part for part in inner.parts if set(names) <= set(part.names))
+        self.names = names
         self.inner = inner
         ratios = inner.ratios if isinstance(inner, Ratios) else {}
-        self.ratios: Mapping[str, Ratio] = {name: ratios[name]} if name in ratios else {}
+        self.ratios: Mapping[str, Ratio] = {name: ratios[name] for name in names if name in ratios}
 
     def __call__(self, weights: Float) -> Mapping[str, Float]:
-        """The metric under each row of `weights`."""
-        return {self.names[0]: self.inner(weights)[self.names[0]]}
+        """The metrics under each row of `weights`."""
+        found = self.inner(weights)
+        return {name: found[name] for name in self.names}
 
 
 def results_of(
@@ -73,15 +91,10 @@ def results_of(
 
     by: groups that must be among them (an attribute of many values, `image`); SpecError for one that there is not.
     """
-
-    def estimate(measure: Measure, part: Tables = tables) -> dict[str, Estimate]:
-        if not intervals or not len(part.outcomes):
-            return point(measure, len(part.outcomes))
-        return bootstrap(measure, part.outcomes["cluster"], draws=draws, rng=np.random.default_rng(seed))
-
+    how = Precision(intervals, draws, seed)
     boxes = tables.kind == "boxes"
     whole = measure_of(tables, options)
-    metrics, per_class = split_classes(estimate(whole), tables.classes)
+    metrics, per_class = split_classes(how.of(whole, tables), tables.classes)
     groups: dict[str, dict[str, dict[str, Estimate]]] = {}
     for name in strata(tables.outcomes, by):
         column = tables.outcomes[name]
@@ -89,13 +102,13 @@ def results_of(
         for value in np.unique(column).tolist():
             part = tables.take(np.flatnonzero(column == value))
             inner = Joined(grounded(part, options)) if boxes else choice.measure(part)
-            found[str(value)] = split_classes(estimate(inner, part), part.classes)[0]
+            found[str(value)] = split_classes(how.of(inner, part), part.classes)[0]
         groups[name.removeprefix("attr.")] = found
     facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}
     if boxes:
         facts |= facts_of(tables, options, measure=whole)
         for name, measures in group_measures(tables, options, measure=whole).items():
-            groups[name] = {value: split_classes(estimate(m), tables.classes)[0] for value, m in measures.items()}
+            groups[name] = {value: split_classes(how.of(m, tables), tables.classes)[0] for value, m in measures.items()}
         if "image" in by:
             groups["image"] = per_image(tables, options)
     known = {"class", *(name.removeprefix(FIELD) for name in groups), *(["image"] if boxes else [])}

@@ -9,18 +9,18 @@ scores for every source, so that none owes anything to the order in which boxes 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from snellen.core.estimates import Estimate, Float, Measure
+from snellen.core.estimates import Estimate, Float
 from snellen.core.tables import Tables
+from snellen.evals.measures import Narrowed, Precision
 from snellen.evals.results import Results
 from snellen.scoring import calibration, ties
 from snellen.scoring.operating_points import score_source
 from snellen.scoring.tabulation import boxes_of
-from snellen.statistics.intervals import bootstrap, point
 from snellen.statistics.paired import difference
 
 GROUP = "score source"
@@ -28,22 +28,6 @@ GROUP = "score source"
 
 SOURCES = ("constant", "model", "token-logprob", "vote")
 FIGURES = ("ap", "ap50", "ap75")
-
-
-@dataclass(frozen=True)
-class Precision:
-    """How intervals are made: none, or so many bootstrap draws with this seed."""
-
-    intervals: bool = True
-    draws: int = 1000
-    seed: int = 0
-
-    def of(self, measure: Measure, tables: Tables) -> dict[str, Estimate]:
-        """The measure's figures on `tables`, with intervals over clusters."""
-        if not self.intervals or not len(tables.outcomes):
-            return point(measure, len(tables.outcomes))
-        rng = np.random.default_rng(self.seed)
-        return bootstrap(measure, tables.outcomes["cluster"], draws=self.draws, rng=rng)
 
 
 def with_sources(results: Results, tables: Tables, others: Mapping[str, Tables], how: Precision) -> Results:
@@ -103,25 +87,13 @@ def _own(results: Results, tables: Tables) -> str:
     return ("vote" if results.options.get("votes") else "token-logprob") if "confidence" in tables.outcomes else ""
 
 
-class _Some:
-    """The named figures of a measure."""
-
-    def __init__(self, inner: Measure) -> None:
-        self.names = FIGURES
-        self.inner = inner
-
-    def __call__(self, weights: Float) -> Mapping[str, Float]:
-        found = self.inner(weights)
-        return {name: found[name] for name in FIGURES}
-
-
 def _precision(
     found: Mapping[str, Tables], options: Mapping[str, Any], how: Precision
 ) -> dict[str, dict[str, Estimate]]:
     """ap, ap50, ap75 of each source, and how much each gains on constant scores: `ap_gain` and its like."""
     limit = int(options.get("max_dets", 500))
     measures = {
-        name: _Some(ties.expected(*boxes_of(tables), max_dets=limit, rng=np.random.default_rng(how.seed)))
+        name: Narrowed(ties.expected(*boxes_of(tables), max_dets=limit, rng=np.random.default_rng(how.seed)), *FIGURES)
         for name, tables in found.items()
     }
     out = {}

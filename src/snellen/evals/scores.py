@@ -10,10 +10,10 @@ from typing import Any, Literal
 from snellen.core.errors import IncompleteError, InputError
 from snellen.core.stages import AnyTask, Exchange, Failed, Key, Pool, Prompt, Reading, Reply, Sample
 from snellen.core.tables import Tables
-from snellen.evals.measures import results_of
+from snellen.evals.measures import Precision, results_of
 from snellen.evals.resolution import audit
 from snellen.evals.results import Results
-from snellen.evals.score_sources import SOURCES, Precision, with_sources
+from snellen.evals.score_sources import SOURCES, with_sources
 from snellen.evals.tasks import open_task
 from snellen.runs.selection import TruthDigest, walk
 from snellen.runs.store import Run

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.errors import GuardError
-from snellen.evals.measures import results_of
-from snellen.evals.score_sources import Precision, with_sources
+from snellen.evals.measures import Precision, results_of
+from snellen.evals.score_sources import with_sources
 from snellen.report.inputs import View
 
 

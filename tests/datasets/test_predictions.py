@@ -221,10 +221,10 @@ def test_numbers_that_are_ids_and_stems_alike_must_be_told_apart(tmp_path: Path)
     data = truth(tmp_path, images=((1, "2.jpg"), (2, "1.jpg")))
     rows = [{"image_id": i, "category_id": 1, "bbox": BOX, "score": 0.5} for i in (1, 2)]
     path = write(tmp_path / "predictions.json", rows)
-    with pytest.raises(SpecError, match="images=stem or images=id"):
+    with pytest.raises(SpecError, match="--image-refs stem or --image-refs id"):
         read_predictions(path, data)
-    assert read_predictions(path, data, images="id").table.image.tolist() == [0, 1]
-    assert read_predictions(path, data, images="stem").table.image.tolist() == [1, 0]
+    assert read_predictions(path, data, image_refs="id").table.image.tolist() == [0, 1]
+    assert read_predictions(path, data, image_refs="stem").table.image.tolist() == [1, 0]
     assert read_predictions(path, data, format="coco").table.image.tolist() == [0, 1]
 
 
@@ -236,10 +236,10 @@ def test_classes_counted_from_0_are_seen_where_it_shows_and_asked_for_where_not(
         write(path, [{"image_id": stem, "category_id": label, "bbox": BOX, "score": 0.5}])
         assert read_predictions(path, data).table.label.tolist() == [expected]
     write(path, [{"image_id": stem, "category_id": 3, "bbox": BOX, "score": 0.5}])
-    with pytest.raises(SpecError, match="classes="):
+    with pytest.raises(SpecError, match="--class-refs index1 or --class-refs index0"):
         read_predictions(path, data)
-    assert read_predictions(path, data, classes="index0").table.label.tolist() == [3]
-    assert read_predictions(path, data, classes="index1").table.label.tolist() == [2]
+    assert read_predictions(path, data, class_refs="index0").table.label.tolist() == [3]
+    assert read_predictions(path, data, class_refs="index1").table.label.tolist() == [2]
 
 
 def test_text_and_number_ids_meet_only_where_that_is_unambiguous(shared: Path, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_unknown_formats_and_readings_list_the_known_ones(tmp_path: Path) -> Non
     with pytest.raises(SpecError, match="coco, detectron2, fiftyone"):
         read_predictions(path, data, format="darknet")
     with pytest.raises(SpecError, match="id, name, stem"):
-        read_predictions(path, data, images="number")
+        read_predictions(path, data, image_refs="number")
     with pytest.raises(DataError, match="no such file"):
         read_predictions(tmp_path / "gone.json", data)
 

@@ -33,6 +33,20 @@ def import_(
             show_default="all",
         ),
     ] = None,
+    image_refs: Annotated[
+        str | None,
+        typer.Option(
+            help="How predictions refer to pictures: id, or name or stem of the file.", show_default="what fits"
+        ),
+    ] = None,
+    class_refs: Annotated[
+        str | None,
+        typer.Option(
+            help="How predictions refer to classes: id, name, or index0 or index1 (place in the list, from 0 or from "
+            "1).",
+            show_default="what fits",
+        ),
+    ] = None,
     images: Annotated[
         str | None, typer.Option(help="Of civet-results: the folder of pictures, <stim>.png.", show_default=False)
     ] = None,
@@ -45,6 +59,8 @@ def import_(
 
       snellen import predictions.json --as coco --truth test/_annotations.coco.json --out runs/yolo
 
+      snellen import labels/ --as predictions --truth my_data/ --split test --class-refs index0 --out runs/v8
+
       snellen import results.json.gz --as civet-results --out runs/qwen2-vl-7b
 
       snellen import results.json.gz --as civet-results --images exam/images --out runs/qwen2-vl-7b   # with maps
@@ -56,7 +72,7 @@ def import_(
 
     run = import_file(
         file, kind=as_, out=out, name=name, truth=truth, format=format_, split=split, images=images, nms=nms,
-        classes=classes,
+        classes=classes, image_refs=image_refs, class_refs=class_refs,
     )  # fmt: skip
     facts = dict(run.manifest.notes)
     warn_of_import(facts)

@@ -81,6 +81,22 @@ def score(
         Path | None,
         typer.Option(help="Predictions for it: the point is the score with the best F1.", show_default=False),
     ] = None,
+    image_refs: Annotated[
+        str | None,
+        typer.Option(
+            help="How the predictions refer to pictures: id, or name or stem of the file.", show_default="what fits"
+        ),
+    ] = None,
+    class_refs: Annotated[
+        str | None,
+        typer.Option(
+            help="How they refer to classes: id, name, or index0 or index1 (place in the list, from 0 or from 1).",
+            show_default="what fits",
+        ),
+    ] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Load the truth in spite of a fault: its code (repeat).")
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,12 +137,17 @@ def score(
       snellen score --civet-results results.json.gz --json
 
       snellen score --truth test/_annotations.coco.json --predictions predictions.json --protocol coco
+
+      snellen score --truth my_data/ --split test --predictions labels/ --format yolo --class-refs index0
+
+      snellen score --truth my_data/ --predictions results.json --image-refs stem --allow inverted-box
     """
     given = [run is not None, civet_results is not None, truth is not None or predictions is not None]
     if sum(given) != 1:
         raise SpecError("give a run, or --civet-results FILE, or --truth FILE with --predictions FILE")
     of_predictions = {"--protocol": protocol, "--format": format_, "--split": split, "--classes": classes,
-                      "--valid-truth": valid_truth, "--valid-predictions": valid_predictions}  # fmt: skip
+                      "--valid-truth": valid_truth, "--valid-predictions": valid_predictions, "--allow": allow or None,
+                      "--image-refs": image_refs, "--class-refs": class_refs}  # fmt: skip
     _refuse(
         of_predictions if not given[2] else {}, "predictions against truth; a run keeps the options it was made with"
     )
@@ -146,12 +167,13 @@ def score(
         if civet_results is not None
         else _boxes(truth, predictions, protocol=protocol or "rf100vl", format=format_, split=split,
                     min_score=min_score, nms=nms, classes=classes or "all", by=by or (), intervals=intervals,
-                    draws=draws, seed=seed,
+                    draws=draws, seed=seed, allow=allow or (), image_refs=image_refs, class_refs=class_refs,
                     valid=(valid_truth, valid_predictions) if valid_truth and valid_predictions else None)
     )  # fmt: skip
     from snellen.cli.printing import show_results, warn_of_import
 
-    warn_of_import(results.facts.get("predictions", {}))
+    for file in ("truth", "predictions"):
+        warn_of_import(results.facts.get(file, {}))
     if json_:
         typer.echo(json.dumps(results.to_json(intervals=intervals, flat=True)))
         return
@@ -265,6 +287,9 @@ def _boxes(
     nms: float | None,
     classes: str,
     valid: tuple[Path, Path] | None,
+    allow: Sequence[str],
+    image_refs: str | None,
+    class_refs: str | None,
     by: Sequence[str],
     intervals: bool,
     draws: int,
@@ -276,5 +301,6 @@ def _boxes(
 
     return score_predictions(
         truth, predictions, protocol=protocol, format=format, split=split, min_score=min_score, valid=valid,
-        nms=nms, classes=classes, by=by, intervals=intervals, draws=draws, seed=seed,
+        nms=nms, classes=classes, allow=allow, image_refs=image_refs, class_refs=class_refs, by=by,
+        intervals=intervals, draws=draws, seed=seed,
     )  # fmt: skip

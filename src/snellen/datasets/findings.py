@@ -74,8 +74,8 @@ def listed(items: Sequence[object], *, shown: int = SHOWN) -> str:
 _ONE = {
     "boxes": "box", "annotations": "annotation", "pictures": "picture", "images": "image", "lines": "line",
     "files": "file", "classes": "class", "sections": "section", "records": "record", "objects": "object",
-    "chains": "chain", "pairs": "pair", "rows": "row", "are": "is", "have": "has", "lack": "lacks", "hold": "holds",
-    "their": "its", "give": "gives", "they": "it", "write": "writes",
+    "chains": "chain", "pairs": "pair", "rows": "row", "are": "is", "were": "was", "have": "has", "lack": "lacks",
+    "hold": "holds", "their": "its", "give": "gives", "they": "it", "write": "writes",
 }  # fmt: skip
 
 
@@ -108,7 +108,10 @@ def refuse(findings: Iterable[Finding], *, allow: Collection[str] = ()) -> None:
     lines = [f"{finding.message} [{finding.code}]" for finding in errors]
     places = list(dict.fromkeys(finding.where for finding in errors if finding.where))
     head = "; ".join(lines) + (f": {listed(places)}" if places else "")
-    codes = ",".join(dict.fromkeys(finding.code for finding in errors))
+    flags = " --allow ".join(dict.fromkeys(finding.code for finding in errors))
     error = DataError(head)
-    error.add_note(f"`snellen doctor DATA --repair NEW` writes a mended copy; allow={codes} loads it all the same")
+    error.add_note(
+        f"`snellen doctor DATA --repair NEW` writes a mended copy; `snellen score` and `snellen data` load it all the "
+        f"same with --allow {flags} (load_data with allow=)"
+    )
     raise error

@@ -12,7 +12,7 @@ from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.tables import Table
 from snellen.datasets.check import check
 from snellen.datasets.dataset import Dataset, PictureFiles
-from snellen.datasets.findings import Finding, refuse
+from snellen.datasets.findings import BLOCKING, Finding, counted, refuse
 from snellen.datasets.join import join
 from snellen.datasets.layouts import LAYOUTS, layout_of
 from snellen.datasets.part import Part
@@ -35,6 +35,9 @@ def load_data(
     are left out, and `findings` says so. images: the folder of pictures, where it is not the usual one. extras: keep
     what only a file of the same format can carry. DataError: fact, expectation, place.
     """
+    for code in allow:
+        if code not in BLOCKING:
+            raise unknown("fault to allow", code, BLOCKING)
     parts = parts_of(Path(path), format=format, split=split, images=images)
     loaded = {part.name: settle(part.read(extras=extras), allow=allow, part=part) for part in parts}
     if len(loaded) == 1:
@@ -85,9 +88,8 @@ def settle(raw: Raw, *, allow: Collection[str] = (), part: Part | None = None) -
     kept = (raw.image >= 0) & (raw.label >= 0) & sound(raw.boxes)
     left = int((~kept).sum())
     if left:
-        findings.insert(
-            0, Finding("left-out", "warning", f"{left:,} boxes were left out as allowed", left, str(raw.source))
-        )
+        text = counted(left, "boxes were left out as allowed")
+        findings.insert(0, Finding("left-out", "warning", text, left, str(raw.source)))
     names = _unique(raw.files)
     rows = np.flatnonzero(kept)
     boxes = raw.boxes[rows]

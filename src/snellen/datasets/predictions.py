@@ -12,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from snellen.core.detections import BoxTable, Int, sound
-from snellen.core.errors import DataError, SpecError
+from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.labels import ClassIndex
 from snellen.core.specs import Json
 from snellen.datasets.dataset import Dataset
@@ -56,35 +56,35 @@ def read_predictions(
     dataset: Dataset,
     *,
     format: str | None = None,
-    images: str | None = None,
-    classes: str | None = None,
+    image_refs: str | None = None,
+    class_refs: str | None = None,
 ) -> Predictions:
     """The predictions at `path` for the images of `dataset`.
 
-    format: one of `FORMATS`, default: seen from the file. images: what image references are: `id`, `name` or `stem`
-    of the file; classes: `id`, `index0`, `index1` (place in the taxonomy, counted from 0 or 1) or `name`. Default:
-    what places most, in the format's own order; SpecError where two readings fit equally and disagree.
+    format: one of `FORMATS`, default: seen from the file. image_refs: how the file refers to pictures: by `id`, `name`
+    or `stem` of their file; class_refs: how to classes: by `id`, `index0`, `index1` (place in the taxonomy, counted
+    from 0 or 1) or `name`. Default: what places most, in the format's own order; SpecError where two readings fit
+    equally and disagree.
     """
     source = Path(path)
     if not source.exists():
         raise DataError(f"no such file or folder: {source}")
     name, reader = reader_of(source, format)
     rows = reader(source)
+    label_kinds: tuple[LabelKind, ...] = rows.label_kinds
+    if not len(dataset.category_ids) and "id" in label_kinds:
+        label_kinds = ("name", "index1", "index0")
+    image_kinds = _kinds(rows.image_kinds, image_refs, "image", ImageKind)
+    label_kinds = _kinds(label_kinds, class_refs, "class", LabelKind)
     image, images_by, rivals = _resolve(
-        rows.images,
-        _image_indexes(dataset),
-        _kinds(rows.image_kinds, images, ImageKind),
-        settled=name in {"coco", "detectron2"},
+        rows.images, _image_indexes(dataset), image_kinds, settled=name in {"coco", "detectron2"}
     )
     if rivals:
         raise SpecError(
             f"the images of these predictions can be read as {images_by} or as {rivals[0]}, with different results: "
-            f"say images={images_by} or images={rivals[0]}: {source}"
+            f"say --image-refs {images_by} or --image-refs {rivals[0]} (image_refs= in Python): {source}"
         )
-    label_kinds: tuple[LabelKind, ...] = rows.label_kinds
-    if not len(dataset.category_ids) and "id" in label_kinds:
-        label_kinds = ("name", "index1", "index0")
-    label, classes_by, rivals = _resolve(rows.labels, _label_indexes(dataset), _kinds(label_kinds, classes, LabelKind))
+    label, classes_by, rivals = _resolve(rows.labels, _label_indexes(dataset), label_kinds)
     boxes = _pixels(rows, image, dataset)
     readable = sound(boxes)
     if len(rows) and not (image >= 0).any():
@@ -92,7 +92,7 @@ def read_predictions(
         there = listed(list(dataset.truth.images[:3]))
         raise DataError(
             f"none of the {len(rows):,} predictions is of an image of the data set: they name {here}, the data set has "
-            f"{there}: {source}"
+            f"{there} (read by {images_by}; --image-refs says otherwise): {source}"
         )
     keep = (image >= 0) & readable
     scores = rows.scores[keep]
@@ -115,10 +115,13 @@ def read_predictions(
     if rivals and classes_by != "id":
         raise SpecError(
             f"the classes of these predictions can be read as {classes_by} or as {rivals[0]}, with different results: "
-            f"say classes={classes_by} or classes={rivals[0]}: {source}"
+            f"say --class-refs {classes_by} or --class-refs {rivals[0]} (class_refs= in Python): {source}"
         )
     if rivals:
-        text = f"category ids are read as {classes_by}, but {' and '.join(rivals)} would fit as well: say classes=..."
+        text = (
+            f"category ids are read as {classes_by}, but {' and '.join(rivals)} would fit as well: say --class-refs "
+            f"{classes_by} or --class-refs {rivals[0]} (class_refs= in Python)"
+        )
         findings.append(Finding("ambiguous-classes", "warning", text, 1, str(source), tuple(rivals)))
     if "id" in rows.label_kinds and not len(dataset.category_ids) and classes_by in {"index0", "index1"}:
         findings.append(_numbered(dataset.classes, int(classes_by[-1]), source))
@@ -159,11 +162,11 @@ def _firsts(column: Sequence[Any], rows: Int) -> list[int]:
     return list(seen.values())[:1000]
 
 
-def _kinds(own: Sequence[Any], asked: str | None, known: Any) -> tuple[Any, ...]:
+def _kinds(own: Sequence[Any], asked: str | None, what: str, known: Any) -> tuple[Any, ...]:
     if asked is None:
         return tuple(own)
     if asked not in get_args(known):
-        raise SpecError(f"references are {', '.join(get_args(known))}, got {asked!r}")
+        raise unknown(f"kind of {what} reference", asked, get_args(known))
     return (asked,)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from snellen.core.detections import Detections
 from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.specs import Json, ModelSpec
-from snellen.core.stages import AnyTask, Key, Reply
+from snellen.core.stages import Key, Reply
 from snellen.datasets.load import load_data
 from snellen.datasets.predictions import read_predictions
+from snellen.evals.imported import Imported
 from snellen.evals.ratings import imported
 from snellen.evals.tasks import open_task
 from snellen.runs.manifest import Manifest, Selection
@@ -36,26 +37,30 @@ def import_file(
         raise DataError(f"there is no such file: {path}")
     given = {option: value for option, value in options.items() if value is not None}
     _check(kind, given)
-    task, replies, facts, draws = IMPORTS[kind](path, **given)
+    made = IMPORTS[kind](path, **given)
     spec = ModelSpec("import", name or path.name.partition(".")[0], {"as": kind, "sha256": digest(path)})
     chosen = selection or Selection()
-    found = survey(task, chosen, draws=draws)
+    found = survey(made.task, chosen, draws=made.draws)
     manifest = Manifest(
         kind="import",
-        task=dict(task.spec),
+        task=dict(made.task.spec),
         model=spec.to_json(),
-        draws=draws,
+        draws=made.draws,
         selection=chosen,
         samples=found.samples,
         requests=found.requests,
         data={"truth": found.truth, path.name: digest(path)},
-        notes={"file": str(path), **facts},
+        notes={"file": str(path), **made.facts},
     )
     run = Run.create(out, manifest, ids=found.ids)
     with run.writing() as writer:
-        for key, reply in replies:
+        for key, reply in made.replies:
             writer.append(key, reply)
     return run
+
+
+_OF_BOXES = frozenset({"format", "split", "images", "nms", "classes", "image_refs", "class_refs"})
+"""Options that ratings, which pass others on to their exam, do not take."""
 
 
 def _check(kind: str, given: Mapping[str, Any]) -> None:
@@ -63,7 +68,7 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
     known = inspect.signature(IMPORTS[kind]).parameters
     free = any(declared.kind is declared.VAR_KEYWORD for declared in known.values())
     for option in given:
-        if option not in known and (not free or option in {"format", "split", "images", "nms", "classes"}):
+        if option not in known and (not free or option in _OF_BOXES):
             raise SpecError(f"an import as {kind} takes no {option}")
     for option, declared in known.items():
         if declared.kind is declared.KEYWORD_ONLY and declared.default is declared.empty and option not in given:
@@ -78,12 +83,14 @@ def _predictions(
     split: str | None = None,
     nms: float | None = None,
     classes: str | None = None,
-) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+    image_refs: str | None = None,
+    class_refs: str | None = None,
+) -> Imported:
     given = {"split": split, "nms": nms, "classes": classes}
     spec: dict[str, Json] = {"task": "detect", "data": str(truth)} | {k: v for k, v in given.items() if v is not None}
     dataset = load_data(Path(truth), split=split)
-    found = read_predictions(path, dataset, format=format)
-    return open_task(spec), _boxes(found.table.rows()), found.facts(), 1
+    found = read_predictions(path, dataset, format=format, image_refs=image_refs, class_refs=class_refs)
+    return Imported(open_task(spec), _boxes(found.table.rows()), found.facts())
 
 
 def _boxes(rows: Iterable[tuple[str, Detections]]) -> Iterator[tuple[Key, Reply]]:
@@ -91,26 +98,22 @@ def _boxes(rows: Iterable[tuple[str, Detections]]) -> Iterator[tuple[Key, Reply]
         yield Key(image), Reply(detections=detections)
 
 
-def _civet(
-    path: Path, *, reader: str = "auto", images: str | None = None
-) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
+def _civet(path: Path, *, reader: str = "auto", images: str | None = None) -> Imported:
     from snellen.evals.answers import replies_of, unplaced
 
     shown = {} if images is None else {"images": images}
     task = open_task({"task": "answers", "file": str(path), "reader": reader, **shown})
     doubt = "" if images is None else unplaced(str(path), images)
-    return task, replies_of(path), {"findings": [doubt]} if doubt else {}, 1
+    return Imported(task, replies_of(path), {"findings": [doubt]} if doubt else {})
 
 
-Import = Callable[..., tuple[AnyTask, Iterator[tuple[Key, Reply]], Mapping[str, Any], int]]
-
-IMPORTS: Mapping[str, Import] = {
+IMPORTS: Mapping[str, Callable[..., Imported]] = {
     "coco": _predictions,
     "predictions": _predictions,
     "civet-results": _civet,
     "ratings": imported,
 }
-"""Kind -> function (path, **options) -> task, replies, facts worth keeping, draws per sample."""
+"""Kind -> function (path, **options)."""
 
 
 def digest(path: Path) -> str:

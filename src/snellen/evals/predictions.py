@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,9 @@ def score_predictions(
     nms: float | None = None,
     classes: str = "all",
     valid: tuple[Path, Path] | None = None,
+    allow: Collection[str] = (),
+    image_refs: str | None = None,
+    class_refs: str | None = None,
     by: Sequence[str] = (),
     intervals: bool = True,
     draws: int = 1000,
@@ -53,7 +56,8 @@ def score_predictions(
     valid: truth and predictions of the validation part, on which the operating point with the best F1 is chosen
     (PROTOCOLS section 2); else the point is `min_score`, else all predictions. nms: the IoU above which the worse of
     two boxes of a class is left out. classes: `present` leaves out boxes of classes that are not in their picture (the
-    referential protocol).
+    referential protocol). allow: faults of the truth with which to load it all the same (see `load_data`). image_refs,
+    class_refs: how the predictions refer to pictures and classes (see `read_predictions`).
     """
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
@@ -65,17 +69,19 @@ def score_predictions(
     checked_nms(nms)
     point = ALL if min_score is None else fixed(min_score)
     if valid is not None:
-        part = load_data(valid[0])
-        said = read_predictions(valid[1], part, format=format).table
+        part = load_data(valid[0], allow=allow)
+        said = read_predictions(valid[1], part, format=format, image_refs=image_refs, class_refs=class_refs).table
         point = best_f1(part.truth, narrowed(part.truth, said, nms=nms, present=present)[0])
-    dataset = load_data(truth, split=split)
-    found = read_predictions(predictions, dataset, format=format)
+    dataset = load_data(truth, split=split, allow=allow)
+    found = read_predictions(predictions, dataset, format=format, image_refs=image_refs, class_refs=class_refs)
     about = _about(dataset)
     predicted, left_out = narrowed(dataset.truth, found.table, nms=nms, present=present)
     tables = replace(tables_of(dataset.truth, predicted, about=about, min_score=point.min_score), facts=left_out)
     options: dict[str, Json] = {**PROTOCOLS[protocol], "min_score": point.min_score, "nms": nms, "classes": classes}
     results = results_of(tables, task="detect", options=options, by=by, intervals=intervals, draws=draws, seed=seed)
-    return replace(results, facts={**results.facts, "operating_point": point.to_json(), "predictions": found.facts()})
+    spared = [str(finding) for finding in dataset.findings if finding.code in {*allow, "left-out"}]
+    facts = {"operating_point": point.to_json(), "truth": {"findings": spared}, "predictions": found.facts()}
+    return replace(results, facts={**results.facts, **facts})
 
 
 def _about(dataset: Dataset) -> Table:

@@ -5,7 +5,7 @@ A person is a model whose replies are a file; a rater is a draw. PROTOCOLS secti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ import numpy as np
 
 from snellen.core.errors import DataError, SpecError
 from snellen.core.specs import Json
-from snellen.core.stages import AnyTask, Choice, Exchange, Key, Prompt, Reading, Reply, Sample, Task, Turn
+from snellen.core.stages import AnyTask, Choice, Exchange, Key, Prompt, Reading, Sample, Task, Turn
 from snellen.core.tables import Tables
 from snellen.datasets.ratings import Ratings, read_ratings
+from snellen.evals.imported import Imported
 from snellen.evals.options import checked
 from snellen.parsing.choice import read_choice
 from snellen.scoring.choice import is_other, tabulate
@@ -62,10 +63,8 @@ def with_agreement(tables: Tables) -> Tables:
     return replace(tables, facts={**tables.facts, "agreement": found})
 
 
-def imported(
-    path: Path, *, truth: str | None = None, **options: Any
-) -> tuple[AnyTask, Iterator[tuple[Key, Reply]], dict[str, Json], int]:
-    """The ratings of a file as a task and its replies, what is worth keeping of the import, and draws per sample."""
+def imported(path: Path, *, truth: str | None = None, **options: Any) -> Imported:
+    """The ratings of a file; a rater is a draw."""
     found: Ratings = read_ratings(path)
     made = task(file=str(path), exam=truth, exam_options=options or None)
     facts: dict[str, Json] = {
@@ -74,7 +73,7 @@ def imported(
         "empty": len(found.empty),
         "complete": found.complete,
     }
-    return made, found.replies(), facts, found.draws
+    return Imported(made, found.replies(), facts, found.draws)
 
 
 def _exam(name: str, options: Mapping[str, Any]) -> AnyTask:

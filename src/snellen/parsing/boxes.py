@@ -23,7 +23,7 @@ from snellen.parsing.formats.table import FORMATS, Format
 from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.notations import NOTATIONS, Notation, named
 from snellen.parsing.placing import Placed, place
-from snellen.parsing.wrapping import final_part, grounded_answer, is_refusal, without_chat_tokens
+from snellen.parsing.wrapping import final_part, grounded_answer, is_refusal, with_brackets, without_chat_tokens
 from snellen.parsing.writing import Line
 
 __all__ = ["NOTATIONS", "Grounded", "read_boxes", "read_items", "read_points", "read_reply", "strict", "write_boxes"]
@@ -31,8 +31,12 @@ __all__ = ["NOTATIONS", "Grounded", "read_boxes", "read_items", "read_points", "
 _NONE = re.compile(
     r"\b(?:there (?:are|is) (?:no|none|nothing)\b|none(?: of (?:them|these|the))?\b"
     r"|nothing (?:was |is )?(?:found|detected)"
-    r"|no (?:\w+ ){0,4}(?:were |was |are |is |could be )?(?:detected|found|visible|present|seen|identified))"
-    r"|^\W*(?:no objects?|no detections?|empty)\W*$",
+    r"|no (?:\w+ ){0,4}(?:were |was |are |is |could be )?(?:detected|found|visible|present|seen|identified)"
+    r"|no (?:\w+ ){1,4}in (?:the|this) (?:image|picture|photo|scene)"
+    r"|(?:image|picture|photo|scene) (?:does not|doesn'?t) (?:contain|show|include|have) any\b"
+    r"|there (?:are not|aren'?t|is not|isn'?t) any\b)"
+    r"|^\W*(?:no objects?|no detections?|empty|nothing|n/a)\W*$"
+    r"|没有(?!办法|权限)|未(?:检测到|发现|找到)|不存在",
     re.IGNORECASE,
 )
 _NOT_ANY = re.compile(
@@ -40,6 +44,7 @@ _NOT_ANY = re.compile(
     r" any\b(?! (?:image|picture|photo))",
     re.IGNORECASE,
 )
+_SOME = re.compile(r"\b(?:but|however|although|though|except|only|instead)\b|但|不过|只有", re.IGNORECASE)
 _LONGEST_WORDS = 300
 
 
@@ -106,7 +111,7 @@ def read_reply(
     answer, finished = final_part(without_chat_tokens(text))
     if not finished:
         return _both(Reading(None, "truncated", "truncated", "the reasoning never ends"))
-    answer = grounded_answer(answer)
+    answer = with_brackets(grounded_answer(answer))
     context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
     form, scan = _scan(answer, known, format, context)
     if form is None or not scan:
@@ -131,7 +136,7 @@ def read_items(
     known = named(notation)
     answer, _ = final_part(without_chat_tokens(text))
     context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
-    return tuple(_scan(grounded_answer(answer), known, format, context)[1].items)
+    return tuple(_scan(with_brackets(grounded_answer(answer)), known, format, context)[1].items)
 
 
 def strict(reading: Reading[Detections]) -> Reading[Detections]:
@@ -186,7 +191,7 @@ def _scan(text: str, known: Notation, name: str, context: Context) -> tuple[Form
             continue
         if form.points and not known.points and form.name not in known.formats:
             continue
-        if form.name == "lines" and not known.says_none:
+        if form.name == "lines" and known.prescribed:
             continue
         scan = form.read(text, context)
         if any(item.numbers or item.nothing for item in scan.items) or scan.listed:
@@ -209,7 +214,7 @@ def _wordless(text: str, known: Notation, name: str, finish: Finish | None) -> R
         if silent and finish != "length":
             return Reading(Detections.empty())
         return Reading(None, "malformed", "intact", "the reply is empty")
-    if known.says_none and len(text) <= _LONGEST_WORDS and _says_none(text):
+    if not known.prescribed and len(text) <= _LONGEST_WORDS and _says_none(text):
         return Reading(Detections.empty(), "ok", "repaired", "says in words that there is nothing")
     if finish == "refused" or is_refusal(text):
         return Reading(None, "refused", "intact", "the reply refuses")
@@ -219,8 +224,10 @@ def _wordless(text: str, known: Notation, name: str, finish: Finish | None) -> R
 
 
 def _says_none(text: str) -> bool:
-    """Whether the reply says in words that there is nothing: "There are none", "I don't see any cars"."""
+    """Whether the reply says in words that there is nothing, and no more: "There are none", "I don't see any cars"."""
     plain = text.replace("\u2019", "'")
+    if _SOME.search(plain):  # "no dogs, but two cats"
+        return False
     if _NOT_ANY.search(plain):
         return "sorry" not in plain.lower()
     return _NONE.search(plain) is not None and not is_refusal(plain)

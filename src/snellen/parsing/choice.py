@@ -23,6 +23,7 @@ _PLACES = frozenset({"top", "bottom", "left", "right", "center", "above", "below
 _NEGATORS = frozenset(
     [
         "not",
+        "non",
         "isnt",
         "arent",
         "wasnt",

@@ -49,6 +49,12 @@ COORDINATES: Sequence[tuple[Order, tuple[str, str, str, str]]] = (
     ("xywh", ("left", "top", "width", "height")),
     ("xywh", ("xmin", "ymin", "width", "height")),
 )
+CORNERS = (
+    ("topleft", "bottomright"), ("lefttop", "rightbottom"), ("upperleft", "lowerright"), ("tl", "br"), ("lt", "rb"),
+    ("p1", "p2"), ("point1", "point2"), ("start", "end"), ("min", "max"), ("corner1", "corner2"), ("x1y1", "x2y2"),
+)  # fmt: skip
+"""Keys of two corner points that are a box."""
+_CORNER_KEYS = frozenset(name for pair in CORNERS for name in pair)
 _COORDINATE_KEYS = frozenset(name for _, names in COORDINATES for name in names)
 _ALONE = frozenset(["xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"])
 _CONTAINERS = frozenset([
@@ -65,13 +71,16 @@ Record: TypeAlias = Mapping[str, tuple[str, Value]]
 
 @dataclass
 class Entries:
-    """What walking one answer finds. boxed, named: whether any entry has a box field, a label."""
+    """What walking one answer finds. boxed, named: whether any entry has a box field, a label. cut: the text's end cuts
+    it; dropped: entries that it cuts.
+    """
 
     items: list[Item] = field(default_factory=list)
     boxed: bool = False
     named: bool = False
     empty: bool = False
     cut: bool = False
+    dropped: int = 0
 
 
 class _Place(NamedTuple):
@@ -102,24 +111,37 @@ def _list(place: _Place, found: Entries) -> list[_Place]:
     children = [value for value in group.values if isinstance(value, Group)]
     if not place.inside and any(_has_box(child) for child in children):
         for key, value in group.members:
-            if key is None and not (isinstance(value, Group) and (value.state == "open" or _holds_groups(value))):
+            if key is None and not (isinstance(value, Group) and (value.state == "open" or _holds_entry(value))):
                 _count_broken(value, found)
     return [_Place(child, place.name, place.label, place.inside) for child in children]
 
 
 def _count_broken(value: Value, found: Entries) -> None:
-    """A member of a list of entries that is none itself: a text, or an object without a box."""
+    """A member of a list of entries that is none itself: a text, a number, or an object without a box."""
     if isinstance(value, Group) and value.kind == "{" and not _has_box(value):
         label = _label(next(_records(value)))[1]
         found.items.append(Item(label))
         found.named |= label is not None
-    elif isinstance(value, str) and not isinstance(value, Word):
+    elif isinstance(value, Number) or (isinstance(value, str) and not isinstance(value, Word)):
         found.items.append(Item())
 
 
 def _has_box(group: Group) -> bool:
     names = {_normal(key) for key, _ in group.members if key}
-    return group.kind == "{" and (not names.isdisjoint(_FIELDS) or {"x", "y"} <= names)
+    return group.kind == "{" and (
+        not names.isdisjoint(_FIELDS) or {"x", "y"} <= names or any(names.issuperset(pair) for pair in CORNERS)
+    )
+
+
+def _holds_entry(value: Group) -> bool:
+    """Whether anything below a member of a list may be an entry: an object with a box, a list of numbers."""
+    pending = [v for v in value.values if isinstance(v, Group)]
+    while pending:
+        group = pending.pop()
+        if _has_box(group) or (group.kind != "{" and len(numbers_of(group) or ()) == 4):
+            return True
+        pending += [v for v in group.values if isinstance(v, Group)]
+    return False
 
 
 def _object(place: _Place, found: Entries) -> list[_Place]:
@@ -155,6 +177,7 @@ def _record(record: Record, place: _Place, found: Entries) -> list[_Place]:
         is_entry = False  # words about an instance that use the words of a box
     if is_entry and place.group.state == "open":  # the end of the text cuts this entry
         found.cut = True
+        found.dropped += 1
         return []
     if is_entry:
         found.boxed = True
@@ -191,7 +214,7 @@ def _boxes(record: Record, template: Item) -> tuple[set[str], list[Item], bool]:
             items = _field(name, record[name][1], template)
             if items is not None:
                 return {name}, items, True
-        spelled = _coordinates(record, template)
+        spelled = _coordinates(record, template) or _corner_points(record, template)
         if spelled is not None:
             return *spelled, True
     return _points(record, template)
@@ -218,6 +241,21 @@ def _coordinates(record: Record, template: Item) -> tuple[set[str], list[Item]] 
             whole = None if None in numbers else tuple(x for x in numbers if x is not None)
             return set(names), [template._replace(numbers=whole, order=order, spelled=True)]
     return None
+
+
+def _corner_points(record: Record, template: Item) -> tuple[set[str], list[Item]] | None:
+    """A box whose two corners have a key each: `[x, y]` in the notation's order, or `{"x": ..., "y": ...}`."""
+    names = next((pair for pair in CORNERS if record.keys() >= {*pair}), None) if record.keys() & _CORNER_KEYS else None
+    groups = [record[name][1] for name in names or ()]
+    if names is None or not all(isinstance(group, Group) for group in groups):
+        return None
+    flat = [numbers_of(group) for group in groups if isinstance(group, Group)]
+    if all(pair is not None and len(pair) == 2 for pair in flat):
+        return set(names), [template._replace(numbers=(*(flat[0] or ()), *(flat[1] or ())), corners=True)]
+    points = [_points(next(_records(group)), template)[1] for group in groups if isinstance(group, Group)]
+    pairs = [found[0].numbers if len(found) == 1 else None for found in points]
+    whole = None if None in pairs else (*(pairs[0] or ()), *(pairs[1] or ()))
+    return set(names), [template._replace(numbers=whole, order="xyxy")]
 
 
 def is_box_key(word: str) -> bool:
@@ -254,9 +292,10 @@ def _coordinates_inside(value: Group, template: Item) -> list[Item] | None:
     """`"box": {"x_min": ...}`, or a list of corner points `[{"x": ..., "y": ...}, ...]`; None where it is neither."""
     if value.kind == "{":
         record = next(_records(value))
-        _, items, is_entry = _boxes(record, template)
-        nested = any(isinstance(v, Group) and _holds_objects(v) for _, v in record.values())
-        return None if nested or not is_entry or items[0].point or len(record) < 4 else items
+        used, items, is_entry = _boxes(record, template)
+        nested = any(isinstance(v, Group) and _holds_objects(v) for n, (_, v) in record.items() if n not in used)
+        short = len(record) < 4 and used.isdisjoint(_CORNER_KEYS)
+        return None if nested or short or not is_entry or items[0].point else items
     records = [next(_records(v)) if isinstance(v, Group) and v.kind == "{" else {} for v in value.values]
     points = [_points(record, template)[1] if len(record) == 2 else [] for record in records]
     if len(points) < 2 or not all(len(p) == 1 and p[0].numbers for p in points):
@@ -267,10 +306,6 @@ def _coordinates_inside(value: Group, template: Item) -> list[Item] | None:
 
 def _holds_objects(value: Group) -> bool:
     return value.kind == "{" or any(isinstance(v, Group) and v.kind == "{" for v in value.values)
-
-
-def _holds_groups(value: Group) -> bool:
-    return any(isinstance(member, Group) for member in value.values)
 
 
 def _zipped(items: list[Item], record: Record) -> list[Item]:

@@ -12,7 +12,7 @@ _DECLARED = re.compile(
     r"\b(?:answer|answers|pick|choose|select|go with|correct (?:one|choice|option|letter))\b"
     r"(?:\s+(?:would be|must be|should be|is|was|option|choice|letter|number|the))*" + _WRAP + r"(?P<letter>[a-z])\b"
     r"(?P<after>[^\w\n]?\s?\w?)"
-    r"|答案(?:是|为|：|:)?" + _WRAP + r"(?P<sign>[a-z])(?![a-z])",
+    r"|(?:答案|选)(?:是|为|选|择|项|：|:)?" + _WRAP + r"(?P<sign>[a-z])(?![a-z])",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\b(?:option|choice|letter)\b" + _WRAP + r"(?P<letter>[a-z])\b", re.IGNORECASE)
@@ -25,12 +25,15 @@ _CAPITAL = re.compile(
 )
 _REJECTED = re.compile(
     r"\W*(?:,|but|which|that|it|and)?\W*(?:is|was|are|it is|it's|seems|looks)?\s*"
-    r"(?:not\b|n't|incorrect|wrong|false|excluded|ruled out|isn)",
+    r"(?:not\b(?!\W*(?:option|choice)?\W*[a-z]\b)|n't|incorrect|wrong|false|excluded|ruled out|isn)",
     re.IGNORECASE,
 )
 _NOT_BEFORE = re.compile(
-    r"(?:\bnot|n't|\bneither|\bnor|\brather than|\binstead of|\bexcept)\W*(?:option|choice)?\W*$", re.I
+    r"(?:\bnot|\bcannot|n't|\bneither|\bnor|\brather than|\binstead of|\bexcept)\W*(?:be\b)?\W*(?:option|choice)?\W*"
+    r"(?:[a-z]\W+(?:or|nor)\W+)?$",
+    re.IGNORECASE,
 )
+_OR_ELSE = re.compile(r"\W{0,3}\s(?:or|and)\W{1,3}(?P<letter>[A-Z])(?![\w'\u2019])(?P<after>\s+[a-z])?")
 _PRONOUNS = frozenset("AI")
 
 
@@ -52,9 +55,12 @@ def read_letters(text: str, letters: Sequence[str]) -> Letters:
     if bare in known:
         return Letters((bare,))
     declared = [m for m in _DECLARED.finditer(text) if _is_option(m)]
-    kept = [_letter(m) for m in declared if _letter(m) in known and not _rejected(text, m)]
-    if kept:
-        return Letters((kept[-1],))
+    standing = [m for m in declared if _letter(m) in known and not _rejected(text, m)]
+    if standing:
+        last = standing[-1]
+        other = _OR_ELSE.match(text, last.end("letter" if last["letter"] else "sign"))  # "Answer: B or C"
+        more = [other["letter"]] if other and other["letter"] in known and not _is_word(other) else []
+        return Letters(tuple(dict.fromkeys([_letter(last), *more])))
     for rule in (_NAMED, _WRAPPED, _CAPITAL):
         found = [
             _letter(m)

@@ -25,8 +25,9 @@ class Notation:
     differently. spelled: what coordinates under keys of their own (`x_min`) mean, where that differs. key, label_key:
     of JSON that is written. rounding: `whole` numbers, `floor` (bins), or decimals; limit: the largest number that the
     form has. unlabelled: entries without a label are readable. clip: boxes are clipped to the picture, as the family's
-    own readers do. says_none: "there are none" in words is an empty list. multiple, area: of pixels of a resized input,
-    what its sides are multiples of, and the least and largest area, px.
+    own readers do. prescribed: the prompt prescribes a list of labelled boxes: words ("there are none"), lines of
+    numbers and boxes without a label are no answer. multiple, area: of pixels of a resized input, what its sides are
+    multiples of, and the least and largest area, px.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Notation:
     limit: float | None = None
     unlabelled: bool = False
     clip: bool = False
-    says_none: bool = True
+    prescribed: bool = False
     multiple: int = 1
     area: tuple[int, int] = (1, 2**62)
 
@@ -73,7 +74,7 @@ _UNIT = _box(scale=1)
 NOTATIONS: Mapping[str, Notation] = MappingProxyType({
     notation.name: notation
     for notation in (
-        Notation("wade", "WADE's prompt, every model", _box("yxyx"), key="box", says_none=False),
+        Notation("wade", "WADE's prompt, every model", _box("yxyx"), key="box", prescribed=True),
         Notation("qwen-vl", "Qwen-VL", _box(), ("ref-box",)),
         Notation("qwen2-vl", "Qwen2-VL", _box(), ("box-tokens", "json")),
         Notation(

@@ -1,13 +1,14 @@
 """From items as written to boxes and points in px of the picture: the notation applied, nonsense held back.
 
 A box is unreadable (counted, never scored) where a number is missing or absurd, where one axis alone is inverted, or
-where it has no area. Both axes inverted are swapped corners. Numbers that contradict the declared scale (fractions
+where it has no area. Both axes inverted are swapped corners. Numbers that contradict the declared scale (parts
 of 1 where thousandths or px are declared; a box wholly outside the picture or more than a side beyond it) make the
 box unreadable, and the whole reply malformed where no box fits.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,8 @@ def place(scan: Scan, notation: Notation, form: str, *, size: Size, input_size: 
     named = [item._replace(label=item.label if item.label is not None else only or None) for item in scan.items]
     wanted = [item for item in named if not item.nothing and not _is_sentinel(item)]
     readable = [item for item in wanted if item.numbers is not None and max(map(abs, item.numbers)) <= LARGEST]
-    kept = [item for item in readable if item.label is not None or item.point or not scan.labelled]
+    labelled = scan.labelled or notation.prescribed
+    kept = [item for item in readable if item.label is not None or item.point or not labelled]
     boxes = [item for item in kept if not item.point]
     corners, good, swapped, off = _boxes(boxes, means, notation, size=size, input_size=input_size)
     if notation.clip:
@@ -109,11 +111,20 @@ def _beyond(corners: Float, size: Size, *, outside: bool = True) -> Bool:
 
 
 def _fractions(items: Sequence[Item], means: BoxNotation) -> Bool:
-    """Boxes whose numbers all lie in 0..1, some of them broken, where thousandths or px are declared."""
+    """Boxes written as parts of 1, where thousandths or px are declared.
+
+    Under thousandths also those that reach up to a side beyond, `1.0`, and (where others of the reply are parts) whole
+    0 and 1. Boxes of a px or two, in decimals, may stand in the corner of a picture.
+    """
     if means.scale is not None and means.scale < 100:
         return np.zeros(len(items), dtype=np.bool_)
-    rows = [item.numbers or () for item in items]
-    return np.array([all(0 <= x <= 1 for x in row) and any(x != int(x) for x in row) for row in rows], dtype=np.bool_)
+    rows = [item.numbers if item.numbers and item.scale is None else (math.inf,) for item in items]
+    if means.scale is None:
+        return np.array([all(0 <= x <= 1 for x in row) and any(x != int(x) for x in row) for row in rows], np.bool_)
+    found = np.array([all(-1 <= x <= 2 for x in row) and any(type(x) is float for x in row) for row in rows], np.bool_)
+    if found.any():
+        found |= np.array([all(0 <= x <= 1 for x in row) for row in rows])
+    return found
 
 
 def _is_sentinel(item: Item) -> bool:

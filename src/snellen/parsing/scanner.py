@@ -14,21 +14,28 @@ from typing import Literal, NamedTuple, TypeAlias
 
 OPENERS = {"{": "{", "[": "[", "(": "(", "｛": "{", "［": "[", "【": "[", "（": "("}
 CLOSERS = {"}": "{", "]": "[", ")": "(", "｝": "{", "］": "[", "】": "[", "）": "("}
-QUOTES = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’'", "’": "’'", "＂": '＂"', "「": "」"}
+QUOTES = {'"': '"', "'": "'", "`": "`", "“": '”“"', "”": '”"', "‘": "’'", "’": "’'", "＂": '＂"', "「": "」"}
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+\-\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 NUMBER = re.compile(_NUMBER)
+WHOLE_NUMBER = re.compile(rf"(?<![\w.%+\-\u2212]){_NUMBER}(?![\w%]|\.\d)")
+"""A number that is no part of another, of a word, a range (`10-20`) or a percentage."""
 _START = re.compile(rf"[{{\[｛［【]|[(（](?=\s*{_NUMBER})")
 _TOKEN = re.compile(
     rf"[\s\u3000]*(?:(?P<comment>//[^\n]*|\#[^\n]*)|(?P<block>/\*)"
-    rf"|(?P<number>{_NUMBER}(?![\w.%]))|(?P<open>[{{\[｛［【]|[(（])|(?P<close>[}}\])｝］】）])"
-    r"|(?P<comma>[,，、;；])|(?P<colon>[:：])|(?P<quote>[\"'“”‘’＂「])"
-    r"|(?P<word>[^\s{}\[\]()｛｝［］【】（）,，、;；:：\"“”＂「」]+|[」]))"
+    rf"|(?P<number>(?<![\w.%]){_NUMBER}(?![\w.%]))|(?P<open>[{{\[｛［【]|[(（])|(?P<close>[}}\])｝］】）])"
+    r"|(?P<comma>[,，、;；])|(?P<colon>[:：]|=>?)|(?P<quote>[\"'`“”‘’＂「])"
+    r"|(?P<word>[^\s{}\[\]()｛｝［］【】（）,，、;；:：=\"“”＂「」]+|[」]))"
 )
-_AFTER_STRING = re.compile(r"[\s\u3000]*(?:[,:}\])，：、｝］】）]|$)")
+_AFTER_STRING = re.compile(
+    r"[\s\u3000]*(?:[:=}\])：、｝］】）]|$"
+    r"|[,，](?!\s{0,20}[^\W\d][^\"“”{}\[\]:：,，]{0,60}[\"”]\s{0,20}[,}\]]))"  # `"a "b", c", ...`: the string goes on
+)
 _STRUCTURE = re.compile(r"[}\]]\s*,\s*[{\[]")
 _NEXT_KEY = re.compile(r"\s{0,20},\s{0,20}[\"']\w{1,40}[\"']\s{0,20}:")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BROKEN = re.compile("[.eE]")
 _LONGEST = 40
 
 
@@ -71,11 +78,15 @@ class Group:
 
 
 def number(text: str) -> float | None:
-    """The value of a number written in `text` (and nothing else); None where it is none or absurdly long."""
+    """The value of a number written in `text` (and nothing else); None where it is none or absurdly long.
+
+    An int where it is written as one: `1` and `1.0` tell scales apart.
+    """
     text = text.strip()
     if len(text) > _LONGEST or NUMBER.fullmatch(text) is None:
         return None
-    return float(text)
+    text = text.replace("\u2212", "-")
+    return float(text) if _BROKEN.search(text) else int(text)
 
 
 def scan(text: str, start: int = 0, end: int | None = None) -> list[Group]:
@@ -210,13 +221,17 @@ class _Scan:
             lost = _STRUCTURE.search(self.text, start, found.start())
             if lost:
                 return self.text[start : lost.start()].rstrip(QUOTES[sign]), lost.start()
-        return _unescaped(self.text[start : found.start()]), found.end()
+        return unescaped(self.text[start : found.start()]), found.end()
 
 
-def _unescaped(content: str) -> str:
+def unescaped(content: str) -> str:
+    """A string's content with its escapes (also of signs that need none) as the signs they stand for."""
     if "\\" not in content:
         return content
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", _escape, content, flags=re.DOTALL)
+    text = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", _escape, content, flags=re.DOTALL)
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs are one sign; half a pair is none
 
 
 def _escape(match: re.Match[str]) -> str:

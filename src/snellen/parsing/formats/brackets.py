@@ -23,7 +23,7 @@ _TRAIL = re.compile(r"[\s:：=\-–—>|*\"'`“”‘’,，(]+$")
 _SENTENCE = re.compile(r"\b(?:is|are|was|were|at|the|located|coordinates|box|boxes|bounding|here|in)\b|[是为在]", re.I)
 _VERB = re.compile(r"\b(?:is|are|was|were)\b|[是为在]", re.I)
 _FIELD = re.compile(r"\b(?:label|class|category|name|object)\b[\s\"'*]*[:：=]\s*([^\n,，;；{}\[\]]{1,80})", re.I)
-_JOINED = re.compile(r"^(?:and|or|then|also)\s+", re.IGNORECASE)
+_JOINED = re.compile(r"^(?:and|or|then|also)(?:\s+|$)", re.IGNORECASE)
 _WORDS = 4
 _ENDING = "[](){}:\n"
 
@@ -33,9 +33,16 @@ def read(text: str, context: Context) -> Scan:
     roots = [root for root in scan(text) if root.kind != "{"]
     items: list[Item] = []
     at, i, label = 0, 0, None
+    box_first = _names_come_after(text, roots)
     while i < len(roots):
         root = roots[i]
-        template = Item(_label(text[at : root.start], context) or (label if _joined(text, at, root, items) else None))
+        if box_first:
+            ends = [other.start for other in roots[i + 1 : i + 2]]
+            said = _FIELD.search(text, root.end, *ends)
+            template = Item(_bare(said[1]) if said else None)
+        else:
+            name = _label(text[at : root.start], context)
+            template = Item(name or (label if _joined(text, at, root, items) else None))
         taken, found = _items(text, roots, i, template, context)
         items += found
         label = template.label
@@ -100,7 +107,7 @@ def _named(group: Group) -> Item | None:
     """A list of one text and one box."""
     texts = [v for v in group.values if isinstance(v, str) and not isinstance(v, Word) and number(v) is None]
     rest = [value for value in group.values if value not in texts]
-    if group.state == "open" or len(texts) != 1 or len(rest) + 1 != len(group.members):
+    if group.kind == "{" or group.state == "open" or len(texts) != 1 or len(rest) + 1 != len(group.members):
         return None
     if len(rest) == 1 and isinstance(rest[0], Group):
         found = boxes_of(rest[0], Item(texts[0]))
@@ -122,14 +129,24 @@ def _label(before: str, context: Context) -> str | None:
         longest = max(hits, key=len, default=None)
         if longest is not None and all(normal(hit) in normal(longest) for hit in hits):
             return longest
-    name = re.split(r"[:：,，;；.。!?！？)\]]\s*", bare)[-1].strip(" *\"'`“”‘’")
-    name = _JOINED.sub("", name)
+    name = _JOINED.sub("", _bare(re.split(r"[:：,，;；.。!?！？)\]]\s*", bare)[-1]) or "")
     if is_box_key(name):  # "label: cat, box: [1, 2, 3, 4]"
         said = _FIELD.findall(before)
-        return said[-1].strip(" *\"'`“”‘’") or None if said else None
+        return _bare(said[-1]) if said else None
     adjacent = not line[-1].isspace() and name and line.endswith(name)
     words, sentence = (2 * _WORDS, _VERB) if adjacent else (_WORDS, _SENTENCE)
     return name if name and len(name.split()) <= words and not sentence.search(name) else None
+
+
+def _names_come_after(text: str, roots: Sequence[Group]) -> bool:
+    """Whether entries are written box first: "bbox: [1, 2, 3, 4]", and "label: cat" behind it."""
+    if not roots or _FIELD.search(text, 0, roots[0].start) or not _FIELD.search(text, roots[0].end):
+        return False
+    return is_box_key(_bare(_TRAIL.sub("", _BULLET.sub("", text[: roots[0].start].rpartition("\n")[2][-200:]))) or "")
+
+
+def _bare(name: str) -> str | None:
+    return name.strip(" *\"'`“”‘’") or None
 
 
 def _joined(text: str, at: int, root: Group, items: Sequence[Item]) -> bool:
@@ -138,4 +155,4 @@ def _joined(text: str, at: int, root: Group, items: Sequence[Item]) -> bool:
 
 
 def _numeric(root: Group) -> bool:
-    return not any(isinstance(value, str) for value in root.values)
+    return not any(key is not None or isinstance(value, str) for key, value in root.members)

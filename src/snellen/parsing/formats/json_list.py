@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from snellen.core.labels import normal
 from snellen.parsing.entries import Entries, entries
 from snellen.parsing.items import Context, Item, Scan
-from snellen.parsing.scanner import NUMBER, Group, Number, Value, Word, scan
+from snellen.parsing.scanner import WHOLE_NUMBER, Group, Number, Value, Word, number, scan, unescaped
 from snellen.parsing.writing import Line
 
 SIGNATURE = re.compile(r"[{\[｛［]")
@@ -23,6 +24,7 @@ _FENCE = re.compile(r"```")
 _BOX_KEY = re.compile(r"box|x_?min|x_?1\b|coord|points?\b", re.IGNORECASE)
 _GAP = re.compile(r"[\s,;，、]*(?:and)?[\s,;，、]*")
 _DRAFT = re.compile(r"draft|final|example|format|schema|correct|revis|instead|wait|actually|detections|answer", re.I)
+_STRING = re.compile(r'\\.|"((?:[^"\\]|\\.)*+)(?:"|$)', re.DOTALL)
 _REPAIRABLE = 20_000
 
 
@@ -37,15 +39,20 @@ def read(text: str, context: Context) -> Scan:
     scanned = _read(text, context)
     if '\\"' not in text or any(item.numbers for item in scanned.items):
         return scanned
-    unpacked = _read(text.replace('\\"', '"').replace("\\n", "\n"), context)
-    found = any(item.numbers for item in unpacked.items)
-    return dataclasses.replace(unpacked, repaired=True) if found else scanned
+    inside = "\n".join(unescaped(m[1]) for m in _STRING.finditer(text) if m[1] and '\\"' in m[1])
+    for packed in (inside, text.replace('\\"', '"').replace("\\n", "\n")):
+        unpacked = _read(packed, context)
+        if any(item.numbers for item in unpacked.items):
+            return dataclasses.replace(unpacked, repaired=True)
+    return scanned
 
 
 def _read(text: str, context: Context) -> Scan:
     answers = [_Answer(root, entries(root), fence) for fence, root in _roots(text)]
     telling = [a for a in answers if a.found.boxed or _is_cut(a) or (a.found.empty and not a.found.items)]
     pool = [a for a in telling if a.fence] or telling
+    if not pool and any(_says_nothing(answer.root, context) for answer in answers[-1:]):
+        return Scan(listed=True)
     if not pool:
         return _repaired(text, context) if _BOX_KEY.search(text) and answers else Scan()
     strong = [a for a in pool if a.found.boxed or _is_cut(a)]
@@ -82,6 +89,13 @@ def _roots(text: str) -> Iterator[tuple[int, Group]]:
             yield (i + 1) // 2 if i % 2 else 0, root
 
 
+def _says_nothing(root: Group, context: Context) -> bool:
+    """`{"cat": [], "dog": []}`: an empty list for classes that were asked for."""
+    asked = {normal(name) for name in context.classes}
+    empty = all(isinstance(v, Group) and v.kind == "[" and v.state == "closed" and not v.members for v in root.values)
+    return empty and bool(root.members) and {normal(key or "") for key, _ in root.members} <= asked
+
+
 def _is_cut(answer: _Answer) -> bool:
     """Whether the text's end cuts this answer inside something that looks like entries."""
     if not answer.found.cut:
@@ -116,10 +130,13 @@ def _scan_of(text: str, chosen: Sequence[_Answer], context: Context) -> Scan:
     named = context.unlabelled or len(context.classes) == 1 or any(answer.found.named for answer in chosen)
     empty = any(answer.found.empty for answer in chosen) and not items
     ended = max(answer.root.end for answer in chosen) >= len(text.rstrip())
+    cut = any(answer.found.cut for answer in chosen)
+    if cut and not ended:  # a fence closes inside an entry: the model left it like that
+        items += [Item()] * sum(answer.found.dropped for answer in chosen)
     return Scan(
         items if boxed else [],
         listed=(boxed and (named or all(item.point for item in items))) or empty,
-        cut=any(answer.found.cut for answer in chosen) and ended,
+        cut=cut and ended,
         repaired=not all(_is_strict(text, answer.root) for answer in chosen),
         labelled=not context.unlabelled,
         reason="no entry has a label" if not named and any(i.numbers and not i.point for i in items) else "",
@@ -161,8 +178,8 @@ def _better(ours: Scan, other: Scan) -> Scan:
 
 def _quads(text: str) -> frozenset[tuple[float, ...]]:
     """All runs of two and of four numbers of the text, without a number that the text's end may cut."""
-    found = [m for m in NUMBER.finditer(text) if m.end() < len(text) and m.end() - m.start() <= 40]
-    values = [float(m[0]) for m in found]
+    found = [m[0] for m in WHOLE_NUMBER.finditer(text) if m.end() < len(text) and m.end() - m.start() <= 40]
+    values = [value for value in map(number, found) if value is not None]
     fours = {tuple(values[i : i + 4]) for i in range(len(values) - 3)}
     return frozenset(fours | {tuple(values[i : i + 2]) for i in range(len(values) - 1)})
 

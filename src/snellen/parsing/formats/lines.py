@@ -20,6 +20,10 @@ _SPELLED = re.compile(
     r"x_?(?:2|max)\s*[=:]\s*([-+.\deE]+)[\s,;]+y_?(?:2|max)\s*[=:]\s*([-+.\deE]+)",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"([^:：\n]*[^\W\d_][^:：\n]*)[:：]([\s\d.,，;|()\[\]+\-\u2212]+)$")
+"""`box 0: 10 20 30 40`: what stands before the colon is the name, numbers in it too."""
+_INDEX = re.compile(r"^\s*\|\s*\d+\s*\|(?=\s*[^\W\d])")
+"""The first column of a table that numbers its rows."""
 _WORDS = 6
 
 
@@ -64,8 +68,12 @@ def _item(line: str, context: Context) -> Item | None:
         whole = tuple(x for x in numbers if x is not None)
         label = " ".join(word for word in _SPLIT.split(_BULLET.sub("", line[: spelled.start()]).strip()) if word)
         return Item(label or None, whole if len(whole) == 4 else None, order="xyxy")
+    line = _INDEX.sub("", line)
+    named = _NAMED.match(line)
+    if named:
+        return _row(_SPLIT.split(_BULLET.sub("", named[1]).strip(" |*\"'`")), [number(w) for w in _words(named[2])])
     bare = line if re.match(r"\s*\d+\s", line) else _BULLET.sub("", line)
-    words = [word for word in _SPLIT.split(bare.strip()) if word]
+    words = _words(bare)
     values = [number(word) for word in words]
     tail = _run(values[::-1])
     if tail == len(values):
@@ -74,12 +82,22 @@ def _item(line: str, context: Context) -> Item | None:
         (words[: len(words) - tail], values[len(values) - tail :]),
         (words[_run(values) :], values[: _run(values)]),
     ):
-        got = [v for v in run if v is not None]
-        if len(got) in {4, 5} and len(name) <= _WORDS and not any(number(word) is not None for word in name):
-            score = got[4] if len(got) == 5 else None
-            if score is None or 0 <= score <= 1:
-                return Item(" ".join(name), tuple(got[:4]), score=score)
+        if not any(number(word) is not None for word in name) and (item := _row(name, run)):
+            return item
     return None
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _SPLIT.split(text.strip()) if word]
+
+
+def _row(name: Sequence[str], run: Sequence[float | None]) -> Item | None:
+    """A name of a few words with four numbers, and perhaps a fifth that is a score."""
+    got = [value for value in run if value is not None]
+    score = got[4] if len(got) == 5 else None
+    if len(got) not in {4, 5} or len(name) > _WORDS or (score is not None and not 0 <= score <= 1):
+        return None
+    return Item(" ".join(name), tuple(got[:4]), score=score)
 
 
 def _numbers_alone(words: Sequence[str], values: Sequence[float], classes: Sequence[str]) -> Item | None:

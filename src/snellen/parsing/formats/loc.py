@@ -22,7 +22,7 @@ def read(text: str, context: Context) -> Scan:
     items: list[Item] = []
     cut = _PARTIAL.search(text) is not None
     for run, end in zip(runs, ends, strict=True):
-        bins = tuple(float(b) for b in _BIN.findall(run[0]))
+        bins = tuple(int(b) for b in _BIN.findall(run[0]))
         rest = _SEGMENT.sub(" ", text[run.end() : end])
         label = re.split(r"[;\n<]", rest, maxsplit=1)[0].strip() or None
         alone = len(context.classes) == 1 and len(bins) == 4

@@ -14,9 +14,10 @@ from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.writing import Line, writable
 
 SIGNATURE = re.compile(r"<loc_\d")
-_RUN = re.compile(r"(?:<loc_\d{1,3}>)+")
+_RUN = re.compile(r"(?:<loc_\d{1,9}>)+")
 _BIN = re.compile(r"\d+")
 _AROUND = re.compile(r"^[\s{\"':,]+|[\s\"']+$")  # of a wrapping {"<TASK>": "..."} too
+BINS = 1000.0
 _TASK = re.compile(r"<[A-Z_]+>|</?poly>")
 
 
@@ -29,7 +30,7 @@ def read(text: str, context: Context) -> Scan:
         at = run.end()
         bins = [float(b) + 0.5 for b in _BIN.findall(run[0])]
         whole = len(bins) - len(bins) % 4
-        items += [Item(label, box) for box in _boxes(bins[:whole])]
+        items += [Item(label, box if max(box) < BINS else None, scale=BINS) for box in _boxes(bins[:whole])]
         if whole < len(bins):
             ends_here = not text[at:].strip() or (cut and "<loc" in text[at:])
             cut |= ends_here

@@ -10,6 +10,8 @@ from snellen.bench.across import correlation, leads, model_pairs, rollups
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.core.estimates import Estimate
+from snellen.report.patterns import scatter
+from vega_lite import check
 
 SCORES = {
     "one": {"a": 0.9, "b": 0.8, "c": 0.1},
@@ -61,6 +63,12 @@ def test_a_pair_of_models_is_correlated_over_the_data_sets_of_both() -> None:
     assert apart.spearman == pytest.approx(-1.0)
     assert (apart.top, apart.shared) == (1, 0)
     assert apart.pearson.low is None  # three data sets have no interval
+
+
+def test_a_pair_is_drawn_as_a_point_for_each_data_set() -> None:
+    drawn = scatter(model_pairs(_decisions())[0])
+    check(drawn.spec)
+    assert drawn.alt == "one: 0.900 and 0.800; two: 0.700 and 0.600; three: 0.500 and 0.500; four: 0.300 and 0.100"
 
 
 def test_two_data_sets_make_no_pattern() -> None:

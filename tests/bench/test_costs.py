@@ -22,6 +22,7 @@ from snellen.report.blocks import Findings
 from snellen.report.decision import AXES, decided, pareto
 from snellen.report.figures import Figure
 from snellen.runs.loop import run
+from vega_lite import check
 
 PRICE = (2.0, 10.0)
 
@@ -76,6 +77,8 @@ def test_scores_are_drawn_against_whatever_two_models_have() -> None:
         assert pareto(_decision({"a": {"score": 0.8, **known}, "free": {"score": 0.5}}), axis) is None
     figures = [f for block in decided([decision]) for f in getattr(block, "figures", ()) if isinstance(f, Figure)]
     assert len(figures) == 1 + len(AXES)
+    for figure in figures:
+        check(figure.spec)
 
 
 def test_the_front_holds_what_nothing_beats_in_cost_and_score() -> None:

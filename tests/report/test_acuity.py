@@ -13,6 +13,7 @@ from snellen.report.blocks import Row
 from snellen.report.grids import Grid
 from snellen.report.inputs import views_of
 from snellen.runs.store import Run
+from vega_lite import check
 
 STEPS = [[4.0, 100, 25], [8.0, 100, 40], [16.0, 100, 85], [32.0, 100, 99]]
 
@@ -50,5 +51,6 @@ def test_runs_with_and_without_a_threshold_stand_in_one_figure_and_table(star: d
     assert shown == [[sharp.name, "10.00", "–", "8.00"], [blind.name, "–", "–", "–"]]
     (figure,) = row.figures
     assert f"{blind.name}: threshold outside the sizes shown" in figure.alt
+    check(figure.spec)
     assert "<svg" in figure.svg()
     assert section([none]).blocks == ()

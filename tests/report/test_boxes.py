@@ -24,6 +24,7 @@ from snellen.report.inputs import View, views_of
 from snellen.report.pages import report
 from snellen.report.thumbnails import Cabinet
 from snellen.runs.store import Run
+from vega_lite import check_report
 
 CLASSES = ("cat", "dog")
 TRUTH = {
@@ -151,6 +152,7 @@ def test_a_report_of_boxes_has_its_sections_and_files(detected: Run, tmp_path: P
     assert (tmp_path / "figures" / "curve-50.svg").is_file()
     assert (tmp_path / "data" / "run-1.js").is_file()
     assert len(list((tmp_path / "pictures").iterdir())) == 3
+    assert check_report(tmp_path) == {"confusion", "curve", "false", "kinds", "recall", "reliability"}
 
 
 def test_pictures_that_are_gone_do_not_stop_the_report(

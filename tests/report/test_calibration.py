@@ -8,6 +8,7 @@ from snellen.core.stages import Reply, Token
 from snellen.report.calibration import section, shown_bins
 from snellen.report.inputs import views_of
 from snellen.report.pages import report
+from vega_lite import check
 
 
 def surely(prompt):
@@ -38,7 +39,8 @@ def test_answers_have_calibration_and_no_ap(make_run, tmp_path):
         fact[name]["value"] for name in ("confidence", "right", "excess", "ece")
     ]
     (figure,) = row.figures
-    points = [data for layer in figure.spec["layer"] for data in [layer.get("data", {}).get("values", [])]][1]
+    check(figure.spec)
+    points = figure.spec["data"]["values"]
     assert [(p["confidence"], p["right"], p["n"]) for p in points] == [
         (b["confidence"], b["right"]["value"], b["n"]) for b in shown_bins(fact)
     ]

@@ -53,7 +53,7 @@ def test_an_accuracy_map_says_its_extremes_in_words() -> None:
 def test_a_response_map_fades_with_agreement_and_marks_ties_and_borders() -> None:
     found = [Cell(0, 0, 4, 4, "a", 1.0, "a"), Cell(0, 1, 4, 1, "", 0.5, "b", ("a", "b"))]
     made = response_map("m", found, title="t", colours={"a": "#332288", "b": "#88ccee"}, short=abbreviations("ab"))
-    rows = made.spec["layer"][1]["data"]["values"] if "data" in made.spec["layer"][1] else made.spec["data"]["values"]  # type: ignore[index, call-overload]
+    rows = made.spec["data"]["values"]  # type: ignore[index, call-overload]
     assert [row["opacity"] for row in rows] == [pytest.approx(0.9), pytest.approx(0.475)]  # type: ignore[index, union-attr, call-overload]
     assert [row["shown"] for row in rows] == ["A", "="]  # type: ignore[index, union-attr, call-overload]
     assert rows[0]["ink"] == "#ffffff"  # type: ignore[index, call-overload]

@@ -8,11 +8,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from jsonschema import ValidationError
 
 from snellen.core.errors import InputError, StoreError
+from snellen.report.figures import Figure
 from snellen.report.inputs import views_of
 from snellen.report.pages import prepare, report
 from snellen.runs.store import Run
+from vega_lite import check, check_report
 
 VOID = {"meta", "link", "img", "br", "input", "hr"}
 
@@ -96,12 +99,31 @@ def test_every_figure_and_table_can_be_taken_away(written: Path) -> None:
 
 
 def test_specifications_are_valid_vega_lite(written: Path) -> None:
-    import altair
+    assert check_report(written.parent) == {"accuracy", "answers", "cells", "confusion", "places"}
+    spoilt = json.loads(next((written.parent / "figures").glob("cells-*.vl.json")).read_text())
+    spoilt["layer"][0]["mark"]["type"] = "blob"
+    with pytest.raises(ValidationError, match="blob"):
+        check(spoilt)
 
-    kinds = {file.name.partition("-")[0]: file for file in (written.parent / "figures").glob("*.vl.json")}
-    assert set(kinds) == {"accuracy", "answers", "cells", "confusion", "places"}
-    for file in kinds.values():
-        altair.Chart.from_dict(json.loads(file.read_text()))
+
+def test_figures_that_look_alike_are_drawn_once_and_kept_under_every_name(
+    first_option: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    svg = Figure.svg
+
+    def counted(figure: Figure) -> str:
+        drawn.append(figure.json())
+        return svg(figure)
+
+    monkeypatch.setattr(Figure, "svg", counted)
+    text = report([first_option, first_option], tmp_path, pictures=2, names=["one", "two"]).read_text()
+    assert len(drawn) == len(set(drawn))
+    files = {name: (tmp_path / "figures" / f"cells-shape-run-{i}.svg").read_text() for i, name in enumerate("12", 1)}
+    assert files["1"] == files["2"]
+    assert 'id="figure-cells-shape-run-1"' in text
+    assert 'id="figure-cells-shape-run-2"' in text
+    assert len(list((tmp_path / "pictures").iterdir())) == 2
 
 
 def test_pictures_load_lazily_from_beside_the_page(written: Path) -> None:

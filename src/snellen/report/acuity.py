@@ -9,10 +9,10 @@ import numpy as np
 
 from snellen.core.estimates import Estimate
 from snellen.core.specs import Json
-from snellen.report.answer_figures import legend, series
+from snellen.report.answer_figures import run_colour
 from snellen.report.answer_tables import in_order
 from snellen.report.blocks import Row, Section
-from snellen.report.figures import Figure, figure
+from snellen.report.figures import SAYS, Figure, Spec, field, figure, mark
 from snellen.report.grids import Cell, Column, Grid, percent, show
 from snellen.report.inputs import View
 from snellen.statistics.intervals import wilson
@@ -42,12 +42,10 @@ def curve_of(told: Mapping[str, Any]) -> Psychometric:
 
 def curves(measured: Mapping[str, Psychometric]) -> Figure:
     """Accuracy by size with intervals, the fitted curve, and the threshold with its interval at the foot."""
-    import altair as alt
-
     names = list(measured)
-    points: list[dict[str, Json]] = []
-    lines: list[dict[str, Json]] = []
-    limits: list[dict[str, Json]] = []
+    points: list[Json] = []
+    lines: list[Json] = []
+    limits: list[Json] = []
     for name, found in measured.items():
         for size, n, right in found.steps:
             share = wilson(right, n)
@@ -62,25 +60,24 @@ def curves(measured: Mapping[str, Psychometric]) -> Figure:
         low, high = (found.threshold.value if end is None else end for end in ends)
         limits.append({"run": name, "size": found.threshold.value, "low": low, "high": high, "value": 0.0,
                        "says": f"{name}: threshold {words(found.threshold)}"})  # fmt: skip
-    x = alt.X("size:Q", title="object, px (logarithmic)", scale=alt.Scale(type="log", nice=False))
-    y = alt.Y("value:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"))
-    colour = alt.Color("run:N", sort=names, scale=series(names), legend=legend(names))
-    dots = alt.Chart(alt.Data(values=points)).encode(color=colour, description="says:N")
-    layers = [
-        dots.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=x, y=alt.Y("low:Q", title="accuracy"), y2="high:Q"),
-        dots.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y),
-    ]
+    across: Spec = {"title": "object, px (logarithmic)", "scale": {"type": "log", "nice": False}}
+    up: Spec = {"title": "accuracy", "scale": {"domain": [0, 1]}, "axis": {"format": ".0%"}}
+    x, y = field("size:Q", **across), field("value:Q", **up)
+    base: Spec = {"color": run_colour(names), "description": SAYS}
+    bars = mark("rule", {**base, "x": x, "y": field("low:Q", **up), "y2": {"field": "high"}}, strokeWidth=1.2,
+                opacity=0.7)  # fmt: skip
+    layers = [bars, mark("point", {**base, "x": x, "y": y}, filled=True, size=40, opacity=1)]
     if lines:
-        layers.append(alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour))
-        foot = alt.Chart(alt.Data(values=limits)).encode(y=y, color=colour, description="says:N")
-        low_end = alt.X("low:Q", title="object, px (logarithmic)")
-        layers.append(foot.mark_rule(strokeWidth=3, clip=True).encode(x=low_end, x2="high:Q"))
-        layers.append(foot.mark_point(shape="triangle-up", filled=True, size=90, opacity=1).encode(x=x))
-    chart = alt.layer(*layers).properties(width=360, height=240)
+        layers.append(mark("line", {"x": x, "y": y, "color": run_colour(names)}, rows=lines, strokeWidth=1.5))
+        span: Spec = {"x": field("low:Q", **across), "x2": {"field": "high"}}
+        layers.append(mark("rule", {**base, **span, "y": y}, rows=limits, strokeWidth=3, clip=True))
+        layers.append(mark("point", {**base, "x": x, "y": y}, rows=limits, shape="triangle-up", filled=True, size=90,
+                           opacity=1))  # fmt: skip
+    spec: Spec = {"data": {"values": points}, "layer": layers, "width": 360, "height": 240}
     said = "; ".join(f"{name}: threshold {words(found.threshold)}" for name, found in measured.items())
     note = "Triangles at the foot: thresholds with their 95 % intervals."
     return figure(
-        "acuity", chart, title="Accuracy by size of the object", alt=f"Psychometric curves. {said}.", note=note
+        "acuity", spec, title="Accuracy by size of the object", alt=f"Psychometric curves. {said}.", note=note
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from snellen.core.specs import Json
 from snellen.core.tables import Table
 from snellen.report.answer_tables import (
     answers_of,
@@ -18,18 +17,16 @@ from snellen.report.answer_tables import (
     questions_of,
     slug,
 )
-from snellen.report.figures import SERIES, Figure, figure, ink
+from snellen.report.figures import INKED, SAYS, SERIES, Figure, Spec, field, figure, mark
 from snellen.report.grids import percent
 from snellen.report.inputs import View
 
 
 def accuracy_dots(views: Sequence[View]) -> Figure:
     """Accuracy by question: a dot and its interval per run, ticks at the baselines."""
-    import altair as alt
-
     questions = questions_of(views)
-    rows: list[dict[str, Json]] = []
-    ticks: list[dict[str, Json]] = []
+    rows: list[Spec] = []
+    ticks: list[Spec] = []
     for question in questions:
         for view in views:
             found = metric_of(view, question, "accuracy")
@@ -51,25 +48,21 @@ def accuracy_dots(views: Sequence[View]) -> Figure:
                 says = f"{question}, {name}: {percent(chance.accuracy)}"
                 ticks.append({"question": question or "all", "value": chance.accuracy, "baseline": name, "says": says})
     names = [view.name for view in views]
-    y = alt.Y("question:N", sort=[q or "all" for q in questions], title=None)
-    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"), title="accuracy")
-    offset = alt.YOffset("run:N", sort=names)
-    colour = alt.Color("run:N", sort=names, scale=series(names), legend=legend(names))
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=offset, color=colour, description="says:N")
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="accuracy"), x2="high:Q")
-    dots = base.mark_point(filled=True, size=55, opacity=1).encode(x=x)
-    marks = (
-        alt.Chart(alt.Data(values=ticks))
-        .mark_tick(thickness=2, color="#888888", size=max(14, 11 * len(names)))
-        .encode(y=y, x=x, description="says:N", strokeDash=alt.StrokeDash("baseline:N", legend=None))
-    )
-    chart = alt.layer(*([marks] if ticks else []), bars, dots).properties(
-        width=330, height=len(questions) * max(26, 12 * len(names) + 10)
-    )
+    y = field("question:N", sort=[q or "all" for q in questions], title=None)
+    x = field("value:Q", scale={"domain": [0, 1]}, axis={"format": ".0%"}, title="accuracy")
+    base: Spec = {"y": y, "yOffset": field("run:N", sort=names), "color": run_colour(names), "description": SAYS}
+    bars = mark("rule", {**base, "x": field("low:Q", title="accuracy"), "x2": {"field": "high"}}, strokeWidth=2)
+    dots = mark("point", {**base, "x": x}, filled=True, size=55, opacity=1)
+    dash = field("baseline:N", legend=None)
+    marks = mark("tick", {"y": y, "x": x, "description": SAYS, "strokeDash": dash}, rows=ticks, thickness=2,
+                 color="#888888", size=max(14, 11 * len(names)))  # fmt: skip
+    height = len(questions) * max(26, 12 * len(names) + 10)
+    spec: Spec = {"data": {"values": rows}, "layer": [*([marks] if ticks else []), bars, dots], "width": 330,
+                  "height": height}  # fmt: skip
     words = "; ".join(str(row["says"]) for row in rows)
     return figure(
         "accuracy-by-question",
-        chart,
+        spec,
         title="Accuracy by question",
         alt=f"Accuracy by question with 95 % intervals. {words}.",
         note="Bars: 95 % intervals. Grey ticks: guessing evenly and always saying the commonest label.",
@@ -78,9 +71,7 @@ def accuracy_dots(views: Sequence[View]) -> Figure:
 
 def accuracy_curve(views: Sequence[View], question: str) -> Figure:
     """Accuracy by a numeric label (how many objects), a line per run."""
-    import altair as alt
-
-    rows: list[dict[str, Json]] = []
+    rows: list[Spec] = []
     for view in views:
         table = view.asked(question)
         for label in labels_of([view], question):
@@ -95,35 +86,23 @@ def accuracy_curve(views: Sequence[View], question: str) -> Figure:
                 }
             )
     names = [view.name for view in views]
-    chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(point=alt.OverlayMarkDef(filled=True, size=45), strokeWidth=1.5)
-        .encode(
-            x=alt.X(
-                "label:Q",
-                title="true answer",
-                axis=alt.Axis(tickMinStep=1, format="d"),
-                scale=alt.Scale(zero=False, nice=False),
-            ),
-            y=alt.Y("value:Q", title="accuracy", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
-            color=alt.Color("run:N", sort=names, scale=series(names), legend=legend(names)),
-            description="says:N",
-        )
-        .properties(width=330, height=220)
-    )
+    up = field("value:Q", title="accuracy", scale={"domain": [0, 1]}, axis={"format": ".0%"})
+    across = field("label:Q", title="true answer", axis={"tickMinStep": 1, "format": "d"},
+                   scale={"zero": False, "nice": False})  # fmt: skip
+    line = mark("line", {"x": across, "y": up, "color": run_colour(names), "description": SAYS}, rows=rows,
+                point={"filled": True, "size": 45}, strokeWidth=1.5)  # fmt: skip
+    spec: Spec = {**line, "width": 330, "height": 220}
     title = f"Accuracy by true answer: {question or 'all questions'}"
     words = "; ".join(str(row["says"]) for row in rows)
-    return figure(f"accuracy-curve-{slug(question)}", chart, title=title, alt=f"{title}. {words}.")
+    return figure(f"accuracy-curve-{slug(question)}", spec, title=title, alt=f"{title}. {words}.")
 
 
 def confusion_map(view: View, question: str, *, title: str) -> Figure:
     """Truth (rows) against answer (columns): the share of each row's answers, as colour and number."""
-    import altair as alt
-
     table = view.asked(question)
     targets, answers = labels_of([view], question), answers_of(table)
     counts = counts_of(table, targets, answers)
-    rows: list[dict[str, Json]] = []
+    rows: list[Spec] = []
     for i, target in enumerate(targets):
         total = int(counts[i].sum())
         for j, answer in enumerate(answers):
@@ -138,37 +117,37 @@ def confusion_map(view: View, question: str, *, title: str) -> Figure:
                     "says": f"truth {target}, answer {answer}: {int(counts[i, j])} of {total}",
                 }
             )
-    size = 26 if len(targets) > 4 else 40
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X(
-            "answer:N",
-            sort=answers,
-            title="answer",
-            axis=alt.Axis(labelAngle=angle(answers), domain=False, ticks=False),
-        ),
-        y=alt.Y("truth:N", sort=targets, title="truth", axis=alt.Axis(domain=False, ticks=False)),
-        description="says:N",
-    )
-    squares = base.mark_rect().encode(
-        color=alt.Color("share:Q", scale=alt.Scale(scheme="viridis", domain=[0, 1]), legend=None)
-    )
-    texts = base.mark_text(fontSize=10).encode(text="shown:N", color=ink())
-    chart = alt.layer(squares, texts).properties(width=alt.Step(size), height=alt.Step(size))
+    spec = share_map(rows, targets, answers, said="answer", size=26 if len(targets) > 4 else 40)
     return figure(
         f"confusion-{slug(question)}-{view.slug}",
-        chart,
+        spec,
         title=title,
         alt=f"Confusion of {view.name} on {question or 'all questions'}. {confused_words(table, targets)}",
     )
 
 
+def share_map(rows: Sequence[Spec], truths: Sequence[str], answers: Sequence[str], *, said: str, size: int) -> Spec:
+    """Shares as squares of `size` px, coloured and numbered, truths down and answers across under the title `said`.
+
+    rows: truth, answer, share, shown, ink, says.
+    """
+    plain: Spec = {"domain": False, "ticks": False}
+    base: Spec = {
+        "x": field("answer:N", sort=[*answers], title=said, axis={"labelAngle": angle(answers), **plain}),
+        "y": field("truth:N", sort=[*truths], title="truth", axis=plain),
+        "description": SAYS,
+    }
+    squares = mark("rect", {"color": field("share:Q", scale={"scheme": "viridis", "domain": [0, 1]}, legend=None)})
+    texts = mark("text", {"text": field("shown:N"), "color": INKED}, fontSize=10)
+    step: Spec = {"step": size}
+    return {"data": {"values": rows}, "encoding": base, "layer": [squares, texts], "width": step, "height": step}
+
+
 def place_lines(views: Sequence[View], question: str) -> Figure:
     """Which place among the options the runs choose, beside where the right option stood."""
-    import altair as alt
-
     table = example(views, question)
     k = int(table["options"].max())
-    rows: list[dict[str, Json]] = []
+    rows: list[Spec] = []
     lines = [("right option", "place", table)]
     lines += [(view.name, "chosen", view.asked(question)) for view in views if knows_options(view, question)]
     for name, column, found in lines:
@@ -178,22 +157,20 @@ def place_lines(views: Sequence[View], question: str) -> Figure:
             for i, s in enumerate(shares)
         ]
     names = ["right option", *(view.name for view in views)]
-    scale = alt.Scale(domain=names, range=["#888888", *(SERIES[i % len(SERIES)] for i in range(len(views)))])
-    chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(point=alt.OverlayMarkDef(filled=True, size=40), strokeWidth=1.5)
-        .encode(
-            x=alt.X("place:O", title="place among the options", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("share:Q", title="share of answers", axis=alt.Axis(format=".0%"), scale=alt.Scale(zero=True)),
-            color=alt.Color("run:N", sort=names, scale=scale, legend=legend(names)),
-            strokeDash=alt.condition("datum.run == 'right option'", alt.value([4, 3]), alt.value([1, 0])),
-            description="says:N",
-        )
-        .properties(width=240, height=150)
-    )
+    scale: Spec = {"domain": [*names], "range": ["#888888", *(SERIES[i % len(SERIES)] for i in range(len(views)))]}
+    dash: Spec = {"condition": {"test": "datum.run == 'right option'", "value": [4, 3]}, "value": [1, 0]}
+    encoding: Spec = {
+        "x": field("place:O", title="place among the options", axis={"labelAngle": 0}),
+        "y": field("share:Q", title="share of answers", axis={"format": ".0%"}, scale={"zero": True}),
+        "color": field("run:N", sort=[*names], scale=scale, legend=legend(names)),
+        "strokeDash": dash,
+        "description": SAYS,
+    }
+    line = mark("line", encoding, rows=rows, point={"filled": True, "size": 40}, strokeWidth=1.5)
+    spec: Spec = {**line, "width": 240, "height": 150}
     title = (question or "all questions").capitalize()
     words = "; ".join(str(row["says"]) for row in rows)
-    return figure(f"places-{slug(question)}", chart, title=title, alt=f"Places chosen. {title}: {words}.")
+    return figure(f"places-{slug(question)}", spec, title=title, alt=f"Places chosen. {title}: {words}.")
 
 
 def knows_options(view: View, question: str) -> bool:
@@ -226,15 +203,12 @@ def angle(labels: Sequence[str]) -> int:
     return -45 if max(map(len, labels), default=0) > 2 else 0
 
 
-def series(names: Sequence[str]) -> object:
-    """The colour scale of runs."""
-    import altair as alt
+def run_colour(names: Sequence[str], name: str = "run") -> Spec:
+    """The colour of each run (or of what else the field `name` holds), with a legend where there are several."""
+    scale: Spec = {"domain": [*names], "range": [SERIES[i % len(SERIES)] for i in range(len(names))]}
+    return field(f"{name}:N", sort=[*names], scale=scale, legend=legend(names))
 
-    return alt.Scale(domain=list(names), range=[SERIES[i % len(SERIES)] for i in range(len(names))])
 
-
-def legend(names: Sequence[str]) -> object:
+def legend(names: Sequence[str]) -> Spec | None:
     """The legend of runs below the figure, where there are several."""
-    import altair as alt
-
-    return alt.Legend(title=None, orient="bottom", columns=1) if len(names) > 1 else None
+    return {"title": None, "orient": "bottom", "columns": 1} if len(names) > 1 else None

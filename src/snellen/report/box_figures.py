@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from snellen.core.estimates import Estimate
-from snellen.core.specs import Json
-from snellen.report.answer_figures import angle, legend, series
+from snellen.report.answer_figures import run_colour, share_map
 from snellen.report.box_tables import GHOST, confused
-from snellen.report.figures import Figure, figure, ink
+from snellen.report.figures import SAYS, Figure, Spec, field, figure, mark
 from snellen.report.grids import percent
 from snellen.report.inputs import View
 from snellen.scoring.average_precision import point_ap
@@ -40,13 +39,11 @@ def curves(view: View) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.floa
 
 def precision_recall(views: Sequence[View]) -> list[Figure]:
     """A figure per IoU with a line per run; at .50 a dot stands for the operating point of P, R and F1."""
-    import altair as alt
-
     found = {view.name: curves(view) for view in views}
     names = [view.name for view in views]
     made = []
     for i, (_, iou) in enumerate(IOUS):
-        rows: list[dict[str, Json]] = [
+        rows: list[Spec] = [
             {"run": name, "recall": float(r), "precision": float(p)}
             for name, some in found.items()
             if some and iou in some
@@ -55,29 +52,28 @@ def precision_recall(views: Sequence[View]) -> list[Figure]:
         points = _operating_points(views) if i == 0 else []
         if not rows and not points:
             continue
-        colour = alt.Color("run:N", sort=names, scale=series(names), legend=legend(names))
-        x = alt.X("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=5))
-        y = alt.Y(
-            "precision:Q", title="precision", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=5)
-        )
-        lines = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=1.7).encode(x=x, y=y, color=colour)
-        dots = (
-            alt.Chart(alt.Data(values=points))
-            .mark_point(filled=True, size=70, opacity=1)
-            .encode(x=x, y=y, color=colour, description="says:N")
-        )
-        layers = [*([lines] if rows else []), *([dots] if points else [])]
-        chart = alt.layer(*layers).properties(width=300, height=260)
+        axes: Spec = {
+            channel: field(f"{of}:Q", title=of, scale={"domain": [0, 1]}, axis={"format": ".0%", "tickCount": 5})
+            for channel, of in (("x", "recall"), ("y", "precision"))
+        }
+        lines = mark("line", rows=rows, strokeWidth=1.7)
+        dots = mark("point", {"description": SAYS}, rows=points, filled=True, size=70, opacity=1)
+        spec: Spec = {
+            "encoding": {**axes, "color": run_colour(names)},
+            "layer": [*([lines] if rows else []), *([dots] if points else [])],
+            "width": 300,
+            "height": 260,
+        }
         title = f"Precision and recall at IoU {iou}"
         words = "; ".join(f"{v.name}: AP{iou} {percent(v.results.metrics.get('ap' + iou[1:]))}" for v in views)
         said = ("Lines: mean over classes, by falling score.", "Dots: all predictions at the operating point, pooled.")
         note = " ".join(text for text, there in zip(said, (rows, points), strict=True) if there)
-        made.append(figure(f"curve-{iou[1:]}", chart, title=title, alt=f"{title}. {words}.", note=note))
+        made.append(figure(f"curve-{iou[1:]}", spec, title=title, alt=f"{title}. {words}.", note=note))
     return made
 
 
-def _operating_points(views: Sequence[View]) -> list[dict[str, Json]]:
-    rows: list[dict[str, Json]] = []
+def _operating_points(views: Sequence[View]) -> list[Spec]:
+    rows: list[Spec] = []
     for view in views:
         p, r = (view.results.metrics.get(name) for name in ("precision", "recall"))
         if p and r and p.value is not None and r.value is not None:
@@ -88,12 +84,10 @@ def _operating_points(views: Sequence[View]) -> list[dict[str, Json]]:
 
 def confusion_map(view: View, *, title: str) -> Figure | None:
     """Truth against prediction; None where there are too many classes to be read."""
-    import altair as alt
-
     truths, said, counts = confused(view)
     if len(truths) > MANY:
         return None
-    rows: list[dict[str, Json]] = []
+    rows: list[Spec] = []
     for i, truth in enumerate(truths):
         total = int(counts[i].sum())
         for j, answer in enumerate(said):
@@ -104,31 +98,17 @@ def confusion_map(view: View, *, title: str) -> Figure | None:
                          "shown": f"{100 * share:.0f}" if share >= 0.005 else "",
                          "ink": "#ffffff" if share < 0.6 else "#000000",
                          "says": f"truth {truth}, predicted {answer}: {int(counts[i, j])} of {total}"})  # fmt: skip
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X(
-            "answer:N", sort=said, title="prediction", axis=alt.Axis(labelAngle=angle(said), domain=False, ticks=False)
-        ),
-        y=alt.Y("truth:N", sort=truths, title="truth", axis=alt.Axis(domain=False, ticks=False)),
-        description="says:N",
-    )
-    squares = base.mark_rect().encode(
-        color=alt.Color("share:Q", scale=alt.Scale(scheme="viridis", domain=[0, 1]), legend=None)
-    )
-    texts = base.mark_text(fontSize=10).encode(text="shown:N", color=ink())
-    size = 30 if len(truths) <= 8 else 24
-    chart = alt.layer(squares, texts).properties(width=alt.Step(size), height=alt.Step(size))
+    spec = share_map(rows, truths, said, said="prediction", size=30 if len(truths) <= 8 else 24)
     words = f"Confusion of {view.name} over {len(truths) - 1} classes, boxes matched at IoU .5 with labels ignored."
-    return figure(f"confusion-{view.slug}", chart, title=title, alt=words)
+    return figure(f"confusion-{view.slug}", spec, title=title, alt=words)
 
 
 def recall_lines(
     id: str, title: str, axis: str, found: Mapping[str, Mapping[str, Estimate]], names: Sequence[str]
 ) -> Figure:
     """Recall by stratum with intervals, a line per run."""
-    import altair as alt
-
     runs = list(found)
-    rows: list[dict[str, Json]] = [
+    rows: list[Spec] = [
         {"stratum": name, "run": run, "value": e.value, "low": e.low if e.low is not None else e.value,
          "high": e.high if e.high is not None else e.value, "says": f"{run}, {name}: {percent(e)} of {e.n}"}
         for run, some in found.items()
@@ -136,21 +116,18 @@ def recall_lines(
         if e.value is not None
     ]  # fmt: skip
     present = [name for name in names if any(row["stratum"] == name for row in rows)]
-    colour = alt.Color("run:N", sort=runs, scale=series(runs), legend=legend(runs))
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("stratum:O", sort=present, title=axis, axis=alt.Axis(labelAngle=-30)),
-        xOffset=alt.XOffset("run:N", sort=runs, scale=alt.Scale(paddingOuter=1)),
-        color=colour,
-        description="says:N",
-    )
-    scale = alt.Scale(domain=[0, 1])
-    bars = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", scale=scale, title="recall"), y2="high:Q")
-    dots = base.mark_point(filled=True, size=45, opacity=1).encode(
-        y=alt.Y("value:Q", scale=scale, title="recall", axis=alt.Axis(format=".0%"))
-    )
+    base: Spec = {
+        "x": field("stratum:O", sort=[*present], title=axis, axis={"labelAngle": -30}),
+        "xOffset": field("run:N", sort=[*runs], scale={"paddingOuter": 1}),
+        "color": run_colour(runs),
+        "description": SAYS,
+    }
+    up: Spec = {"scale": {"domain": [0, 1]}, "title": "recall"}
+    bars = mark("rule", {"y": field("low:Q", **up), "y2": {"field": "high"}}, strokeWidth=1.5)
+    dots = mark("point", {"y": field("value:Q", **up, axis={"format": ".0%"})}, filled=True, size=45, opacity=1)
+    spec: Spec = {"data": {"values": rows}, "encoding": base, "layer": [bars, dots], "width": 300, "height": 220}
     words = "; ".join(str(row["says"]) for row in rows)
-    chart = alt.layer(bars, dots).properties(width=300, height=220)
-    return figure(id, chart, title=title, alt=f"{title}. {words}.", note="Bars: 95 % intervals.")
+    return figure(id, spec, title=title, alt=f"{title}. {words}.", note="Bars: 95 % intervals.")
 
 
 KIND_COLOURS = {"hit": "#228833", "place": "#66ccee", "label": "#ccbb44", "both": "#ee6677", "repeat": "#aa3377",
@@ -159,32 +136,23 @@ KIND_COLOURS = {"hit": "#228833", "place": "#66ccee", "label": "#ccbb44", "both"
 
 def error_bars(counts: Mapping[str, Mapping[str, int]]) -> Figure:
     """How many instances of each kind a run has, as one bar per run."""
-    import altair as alt
-
-    rows: list[dict[str, Json]] = [
+    rows: list[Spec] = [
         {"run": run, "kind": kind, "n": some.get(kind, 0), "place": place, "says": f"{run}: {some.get(kind, 0)} {kind}"}
         for run, some in counts.items()
         for place, kind in enumerate(KIND_COLOURS)
     ]
-    scale = alt.Scale(domain=list(KIND_COLOURS), range=list(KIND_COLOURS.values()))
-    chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar(stroke="#ffffff", strokeWidth=0.5)
-        .encode(
-            y=alt.Y("run:N", sort=list(counts), title=None),
-            x=alt.X("n:Q", title="instances", stack="zero", axis=alt.Axis(tickCount=6)),
-            color=alt.Color(
-                "kind:N",
-                scale=scale,
-                sort=list(KIND_COLOURS),
-                legend=alt.Legend(title=None, orient="bottom", columns=4),
-            ),
-            order=alt.Order("place:Q"),
-            description="says:N",
-        )
-        .properties(width=340, height=30 * len(counts))
-    )
+    scale: Spec = {"domain": [*KIND_COLOURS], "range": [*KIND_COLOURS.values()]}
+    beneath: Spec = {"title": None, "orient": "bottom", "columns": 4}
+    encoding: Spec = {
+        "y": field("run:N", sort=[*counts], title=None),
+        "x": field("n:Q", title="instances", stack="zero", axis={"tickCount": 6}),
+        "color": field("kind:N", scale=scale, sort=[*KIND_COLOURS], legend=beneath),
+        "order": field("place:Q"),
+        "description": SAYS,
+    }
+    bars = mark("bar", encoding, rows=rows, stroke="#ffffff", strokeWidth=0.5)
+    spec: Spec = {**bars, "width": 340, "height": 30 * len(counts)}
     words = "; ".join(str(row["says"]) for row in rows)
     return figure(
-        "kinds", chart, title="Predictions and misses by kind", alt=f"Predictions and misses by kind. {words}."
+        "kinds", spec, title="Predictions and misses by kind", alt=f"Predictions and misses by kind. {words}."
     )

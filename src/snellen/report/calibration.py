@@ -9,9 +9,9 @@ from typing import Any
 from snellen.core.estimates import Estimate
 from snellen.core.specs import Json
 from snellen.evals.score_sources import GROUP
-from snellen.report.answer_figures import legend, series
+from snellen.report.answer_figures import run_colour
 from snellen.report.blocks import Row, Section
-from snellen.report.figures import Figure, figure
+from snellen.report.figures import SAYS, Figure, Spec, field, figure, mark
 from snellen.report.grids import Column, Grid, percent
 from snellen.report.inputs import View
 
@@ -68,12 +68,10 @@ def calibration_grid(views: Sequence[View]) -> Grid:
 
 def reliability(view: View) -> Figure | None:
     """Share right against confidence, a line per source of scores; None where there are no confidences."""
-    import altair as alt
-
     found = {NAMES[source]: fact for source, fact in _calibration(view).items()}
     if not found:
         return None
-    rows: list[dict[str, Json]] = [
+    rows: list[dict[str, Any]] = [
         {"source": name, "confidence": row["confidence"], "right": row["right"]["value"], "n": row["n"],
          "low": row["right"].get("low"), "high": row["right"].get("high"),
          "says": f"{name}: of {row['n']} predictions with a confidence of {percent(row['confidence'])} on average, "
@@ -83,32 +81,26 @@ def reliability(view: View) -> Figure | None:
     ]  # fmt: skip
     across = _ends([row["confidence"] for row in rows])
     up = _ends([*across, *(row[name] for row in rows for name in ("right", "low", "high") if row[name] is not None)])
-    colour = alt.Color("source:N", sort=list(found), scale=series(list(found)), legend=legend(list(found)))
-    axis = alt.Axis(format=".0%", tickCount=5)
-    x = alt.X("confidence:Q", title="confidence", scale=alt.Scale(domain=across, nice=False), axis=axis)
-    y, low = (
-        alt.Y(f"{name}:Q", title="share right", scale=alt.Scale(domain=up, nice=False), axis=axis)
-        for name in ("right", "low")
-    )
-    ideal = [{"confidence": end, "right": end} for end in across]
-    line = alt.Chart(alt.Data(values=ideal)).mark_line(strokeDash=[4, 3], color="#888888").encode(x=x, y=y)
-    base = alt.Chart(alt.Data(values=rows)).encode(x=x, color=colour, description="says:N")
-    layers = [line, base.mark_line(strokeWidth=1).encode(y=y)]
+    axis: Spec = {"format": ".0%", "tickCount": 5}
+    scale: Spec = {"domain": [*up], "nice": False}
+    x = field("confidence:Q", title="confidence", scale={"domain": [*across], "nice": False}, axis=axis)
+    y, low = (field(f"{name}:Q", title="share right", scale=scale, axis=axis) for name in ("right", "low"))
+    ideal: list[Json] = [{"confidence": end, "right": end} for end in across]
+    line = mark("line", {"x": x, "y": y}, rows=ideal, strokeDash=[4, 3], color="#888888")
+    base: Spec = {"x": x, "color": run_colour(list(found), "source"), "description": SAYS}
+    layers = [line, mark("line", {**base, "y": y}, strokeWidth=1)]
     if any(row["low"] is not None for row in rows):
-        layers.append(base.mark_rule(strokeWidth=1.5).encode(y=low, y2="high:Q"))
-    layers.append(
-        base.mark_point(filled=True, opacity=1).encode(
-            y=y, size=alt.Size("n:Q", scale=alt.Scale(range=[20, 150]), legend=None)
-        )
-    )
+        layers.append(mark("rule", {**base, "y": low, "y2": {"field": "high"}}, strokeWidth=1.5))
+    size = field("n:Q", scale={"range": [20, 150]}, legend=None)
+    layers.append(mark("point", {**base, "y": y, "size": size}, filled=True, opacity=1))
+    spec: Spec = {"data": {"values": rows}, "layer": layers, "width": 300, "height": 260}
     words = "; ".join(str(row["says"]) for row in rows)
     kinds = {shown_bins(fact) is fact["bins"] for fact in found.values()}
     width = "Bins of about equal number" if kinds == {False} else "Bins of equal width"
     crowded = "; of about equal number where confidences crowd together"
     note = f"Bars: 95 % intervals. Dashed: as often right as sure. Larger dots: more predictions. {width}"
     note += "." if len(kinds) == 1 else f"{crowded}."
-    chart = alt.layer(*layers).properties(width=300, height=260)
-    return figure(f"reliability-{view.slug}", chart, title=view.name, alt=f"Reliability. {words}.", note=note)
+    return figure(f"reliability-{view.slug}", spec, title=view.name, alt=f"Reliability. {words}.", note=note)
 
 
 def _ends(shares: Sequence[Any]) -> list[float]:

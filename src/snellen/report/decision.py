@@ -15,7 +15,7 @@ from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
 from snellen.report.blocks import Block, Findings, Section, Text
 from snellen.report.blocks import Row as Figures
-from snellen.report.figures import SERIES, Figure, figure
+from snellen.report.figures import SERIES, Figure, Spec, field, figure, mark
 from snellen.report.grids import Cell, Column, Grid
 from snellen.report.pages import report
 from snellen.report.patterns import patterns
@@ -128,8 +128,6 @@ COLOURS = {"best": SERIES[2], "worse": SERIES[6], "not distinguishable": SERIES[
 
 def forest(decision: Decision) -> Figure | None:
     """Scores with their intervals, best on top."""
-    import altair as alt
-
     rows: list[dict[str, Json]] = [
         {
             "name": row.name,
@@ -143,21 +141,18 @@ def forest(decision: Decision) -> Figure | None:
     ]
     if not rows:
         return None
-    chart = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("name:N", sort=[str(row["name"]) for row in rows], title=None)
-    )
     shown = {decision.verdict(row): COLOURS[row.verdict] for row in decision.rows}
-    colours = alt.Scale(domain=list(shown), range=list(shown.values()))
-    bars = chart.mark_rule().encode(x=alt.X("low:Q", title=decision.metric, scale=alt.Scale(zero=False)), x2="high:Q")
-    dots = chart.mark_circle(size=70, opacity=1).encode(
-        x="value:Q",
-        color=alt.Color(
-            "verdict:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", direction="vertical")
-        ),
-    )
+    scale: Spec = {"domain": [*shown], "range": [*shown.values()]}
+    beneath: Spec = {"orient": "bottom", "direction": "vertical"}
+    low = field("low:Q", title=decision.metric, scale={"zero": False})
+    bars = mark("rule", {"x": low, "x2": {"field": "high"}})
+    colour = field("verdict:N", title=None, scale=scale, legend=beneath)
+    dots = mark("circle", {"x": field("value:Q", title=decision.metric), "color": colour}, size=70, opacity=1)
+    down = field("name:N", sort=[row["name"] for row in rows], title=None)
+    spec: Spec = {"data": {"values": rows}, "encoding": {"y": down}, "layer": [bars, dots], "width": 300}
     said = "; ".join(f"{row['name']} {row['value']:.3f}" for row in rows)
     name = f"forest-{_slug(decision.data)}"
-    return figure(name, (bars + dots).properties(width=300), title=f"{decision.metric}, best on top", alt=said)
+    return figure(name, spec, title=f"{decision.metric}, best on top", alt=said)
 
 
 AXES = {
@@ -170,10 +165,16 @@ AXES = {
 """What scores are drawn against, where at least two entries have it."""
 
 
+USUAL: Spec = {"format": "~r"}
+LABELS: Mapping[str, Spec] = {
+    "released": {"tickCount": 4},
+    "parameters": {"format": "~s", "labelExpr": "replace(datum.label, 'G', 'B')"},
+}
+"""How the numbers of an axis are written."""
+
+
 def pareto(decision: Decision, axis: str) -> Figure | None:
     """Score against cost, time, price, size or age; of cost and time, those that nothing beats in both are joined."""
-    import altair as alt
-
     rows: list[dict[str, Any]] = [
         {
             "name": row.name,
@@ -190,26 +191,22 @@ def pareto(decision: Decision, axis: str) -> Figure | None:
         return None
     for row in rows:
         row["front"] = not any(_beats(other, row) for other in rows)
-    kind, scale = ("T", alt.Scale()) if axis == "released" else ("Q", alt.Scale(type="log"))
-    look = (
-        alt.Axis(labelOverlap=True, tickCount=4)
-        if kind == "T"
-        else alt.Axis(labelOverlap=True, format="~s", labelExpr="replace(datum.label, 'G', 'B')")
-        if axis == "parameters"
-        else alt.Axis(labelOverlap=True, format="~r")
-    )
-    x = alt.X(f"x:{kind}", title=AXES[axis], scale=scale, axis=look)
-    y = alt.Y("score:Q", title=decision.metric, scale=alt.Scale(zero=False))
-    chart = alt.Chart(alt.Data(values=rows))
-    line = chart.transform_filter("datum.front").mark_line(strokeDash=[4, 3], color=SERIES[6]).encode(x=x, y=y)
-    dots = chart.mark_circle(size=70, opacity=1, color=SERIES[0]).encode(x=x, y=y)
-    bars = chart.transform_filter("isValid(datum.low)").mark_rule(color=SERIES[0], opacity=0.4)
-    dots = bars.encode(x=x, y=alt.Y("low:Q", title=decision.metric), y2="high:Q") + dots
-    names = chart.mark_text(align="left", dx=7).encode(x=x, y=y, text="name:N")
+    kind, scale = ("T", {}) if axis == "released" else ("Q", {"type": "log"})
+    x = field(f"x:{kind}", title=AXES[axis], scale=scale, axis={"labelOverlap": True, **LABELS.get(axis, USUAL)})
+    base: Spec = {"x": x, "y": field("score:Q", title=decision.metric, scale={"zero": False})}
+    up: Spec = {"x": x, "y": field("low:Q", title=decision.metric), "y2": {"field": "high"}}
+    front: Spec = {**mark("line", base, strokeDash=[4, 3], color=SERIES[6]), "transform": [{"filter": "datum.front"}]}
+    known: Spec = {"transform": [{"filter": "isValid(datum.low)"}]}
+    layers = [
+        *([front] if axis in {"seconds_per_1000", "dollars_per_1000"} else []),
+        {**mark("rule", up, color=SERIES[0], opacity=0.4), **known},
+        mark("circle", base, size=70, opacity=1, color=SERIES[0]),
+        mark("text", {**base, "text": field("name:N")}, align="left", dx=7),
+    ]
+    spec: Spec = {"data": {"values": rows}, "layer": layers, "width": 300}
     said = "; ".join(f"{row['name']}: {decision.metric} {row['score']:.3f} at {row['x']}" for row in rows)
     title = f"{decision.metric} against {AXES[axis]}"
-    made = (line + dots + names) if axis in {"seconds_per_1000", "dollars_per_1000"} else (dots + names)
-    return figure(f"against-{axis}-{_slug(decision.data)}", made.properties(width=300), title=title, alt=said)
+    return figure(f"against-{axis}-{_slug(decision.data)}", spec, title=title, alt=said)
 
 
 def _beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

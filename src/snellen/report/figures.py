@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from snellen.core.specs import Json
 
@@ -55,11 +56,29 @@ class Figure:
         return svg.replace("<svg ", f'<svg role="img" aria-label="{_attribute(self.alt)}" ', 1)
 
 
-def ink() -> Any:
-    """The colour of a text on a coloured square: white where the row's `ink` says so."""
-    import altair as alt
+Spec: TypeAlias = dict[str, Json]
+"""A part of a Vega-Lite specification."""
 
-    return alt.condition("datum.ink == '#ffffff'", alt.value("#ffffff"), alt.value("#000000"))
+TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
+
+
+def field(name: str, **how: Json) -> Spec:
+    """The encoding by a field, named with its type: `value:Q`. how: its title, axis, scale, sort, legend."""
+    name, _, kind = name.partition(":")
+    return {"field": name, "type": TYPES[kind], **how}
+
+
+def mark(kind: str, encoding: Spec | None = None, *, rows: Sequence[Json] | None = None, **look: Json) -> Spec:
+    """A layer: a mark with its look, its encoding, and rows of its own where the figure's are not meant."""
+    data: Spec = {} if rows is None else {"data": {"values": list(rows)}}
+    return {**data, "mark": {"type": kind, **look}, "encoding": encoding or {}}
+
+
+SAYS = field("says:N")
+"""What a mark says to screen readers: its row's `says`."""
+
+INKED: Spec = {"condition": {"test": "datum.ink == '#ffffff'", "value": "#ffffff"}, "value": "#000000"}
+"""The colour of a text on a coloured square: white where the row's `ink` says so."""
 
 
 def png(svg: str) -> bytes:
@@ -69,34 +88,34 @@ def png(svg: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
-def figure(id: str, chart: Any, *, title: str, alt: str, note: str = "") -> Figure:
-    """An altair chart as a Figure, in the look that all figures share."""
-    import altair as alt_
+def figure(id: str, spec: Spec, *, title: str, alt: str, note: str = "") -> Figure:
+    """A Vega-Lite specification as a Figure, in the look that all figures share."""
+    return Figure(id, title, alt, {"$schema": SCHEMA, "config": LOOK, **spec}, note)
 
-    config = alt_.Config(
-        background=PAPER,
-        font="Helvetica, Arial, sans-serif",
-        view=alt_.ViewConfig(stroke=None),
-        axis=alt_.AxisConfig(
-            labelColor=INK,
-            titleColor=INK,
-            gridColor=RULE,
-            domainColor=RULE,
-            tickColor=RULE,
-            gridOpacity=0.6,
-            labelFontSize=11,
-            titleFontSize=11,
-            titleFontWeight="normal",
-            labelLimit=180,
-        ),
-        legend=alt_.LegendConfig(labelColor=INK, titleColor=INK, labelFontSize=11, titleFontSize=11, labelLimit=300),
-        header=alt_.HeaderConfig(labelColor=INK, titleColor=INK),
-        title=alt_.TitleConfig(color=INK, fontSize=13, anchor="start"),
-        text=alt_.MarkConfig(color=INK),
-        rule=alt_.MarkConfig(color=INK),
-    )
-    chart.config = config
-    return Figure(id, title, alt, chart.to_dict(validate=False), note)
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
+LOOK: Spec = {
+    "background": PAPER,
+    "font": "Helvetica, Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "gridColor": RULE,
+        "domainColor": RULE,
+        "tickColor": RULE,
+        "gridOpacity": 0.6,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelLimit": 180,
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 11, "labelLimit": 300},
+    "header": {"labelColor": INK, "titleColor": INK},
+    "title": {"color": INK, "fontSize": 13, "anchor": "start"},
+    "text": {"color": INK},
+    "rule": {"color": INK},
+}
 
 
 def _attribute(text: str) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from snellen.core.specs import Json
 from snellen.report.cells import Cell, borders, side
-from snellen.report.figures import OTHER, RULE, Figure, figure, ink
+from snellen.report.figures import INKED, OTHER, RULE, SAYS, Figure, Spec, field, figure, mark
 
 WIDTH = 252
 
@@ -17,10 +16,8 @@ def accuracy_map(
     id: str, found: list[Cell], *, title: str, span: tuple[float, float] = (0.0, 1.0), what: str = "right"
 ) -> Figure:
     """Per cent right (or `what` else) in each cell; colours run over `span`, which maps beside each other share."""
-    import altair as alt
-
     low, high = span
-    rows: list[dict[str, Json]] = [
+    rows: list[Spec] = [
         {
             **_corners(cell),
             "accuracy": cell.correct / cell.n,
@@ -31,26 +28,21 @@ def accuracy_map(
         }
         for cell in found
     ]
-    colour = alt.Color(
-        "accuracy:Q",
-        scale=alt.Scale(scheme="viridis", domain=[low, high]),
-        legend=alt.Legend(
-            title=None, format=".0%", orient="bottom", gradientLength=WIDTH - 60, gradientThickness=8, tickCount=3
-        ),
-    )
+    legend: Spec = {
+        "title": None, "format": ".0%", "orient": "bottom", "gradientLength": WIDTH - 60, "gradientThickness": 8,
+        "tickCount": 3,
+    }  # fmt: skip
+    colour = field("accuracy:Q", scale={"scheme": "viridis", "domain": [low, high]}, legend=legend)
     n = side(found)
-    ground = _squares(rows, n).encode(color=colour)
-    numbers = _texts(rows, n, "shown")
-    return figure(id, _sized(alt.layer(ground, numbers)), title=title, alt=_accuracy_words(title, found, what))
+    spec = _sized(rows, _squares(n, color=colour), _texts(n))
+    return figure(id, spec, title=title, alt=_accuracy_words(title, found, what))
 
 
 def response_map(
     id: str, found: list[Cell], *, title: str, colours: Mapping[str, str], short: Mapping[str, str]
 ) -> Figure:
     """The commonest answer in each cell; colours fade with agreement, dashed lines stand between true sections."""
-    import altair as alt
-
-    rows: list[dict[str, Json]] = []
+    rows: list[Spec] = []
     for cell in found:
         answer = cell.answer or "tie"
         rows.append(
@@ -66,21 +58,17 @@ def response_map(
                 f"({100 * cell.share:.0f} % of {cell.n}); truth {cell.target}",
             }
         )
-    scale = alt.Scale(domain=[*colours, "other", "tie"], range=[*colours.values(), OTHER, "#ffffff"])
+    scale: Spec = {"domain": [*colours, "other", "tie"], "range": [*colours.values(), OTHER, "#ffffff"]}
     n = side(found)
-    ground = _squares(rows, n).encode(
-        color=alt.Color("answer:N", scale=scale, legend=None),
-        opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
+    ground = _squares(
+        n, color=field("answer:N", scale=scale, legend=None), opacity=field("opacity:Q", scale=None, legend=None)
     )
-    white = _squares(rows, n).encode(color=alt.Color("ground:N", scale=None))
-    lines = [{"x": x1, "y": y1, "x2": x2, "y2": y2} for x1, y1, x2, y2 in borders(found)]
-    dashed = (
-        alt.Chart(alt.Data(values=lines or [{}]))
-        .mark_rule(strokeDash=[5, 3], strokeWidth=1.5, color="#000000")
-        .encode(x=_position("x", n), y=_position("y", n, down=True), x2="x2:Q", y2="y2:Q")
-    )
-    chart = alt.layer(white, ground, _texts(rows, n, "shown"), *([dashed] if lines else []))
-    return figure(id, _sized(chart), title=title, alt=_response_words(title, found))
+    lines: list[Json] = [{"x": x1, "y": y1, "x2": x2, "y2": y2} for x1, y1, x2, y2 in borders(found)]
+    ends: Spec = {"x": _place("x", n), "y": _place("y", n), "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    dashed = mark("rule", ends, rows=lines, strokeDash=[5, 3], strokeWidth=1.5, color="#000000")
+    white = _squares(n, color=field("ground:N", scale=None))
+    spec = _sized(rows, white, ground, _texts(n), *([dashed] if lines else []))
+    return figure(id, spec, title=title, alt=_response_words(title, found))
 
 
 def abbreviations(answers: Sequence[str]) -> dict[str, str]:
@@ -117,49 +105,30 @@ def _ink(colour: str, opacity: float) -> str:
     return "#000000" if luminance > 0.18 else "#ffffff"
 
 
-def _corners(cell: Cell) -> dict[str, Json]:
+def _corners(cell: Cell) -> Spec:
     return {"x": cell.column, "x2": cell.column + 1, "y": cell.row, "y2": cell.row + 1,
             "cx": cell.column + 0.5, "cy": cell.row + 0.5}  # fmt: skip
 
 
-def _position(field: str, n: int, *, down: bool = False) -> Any:
-    import altair as alt
-
-    scale = alt.Scale(domain=[n, 0] if down else [0, n], nice=False, zero=False)
-    kind = alt.Y if down else alt.X
-    return kind(f"{field}:Q", scale=scale, axis=None)
+def _place(name: str, n: int) -> Spec:
+    """A position among `n` rows or columns; rows count from the top."""
+    domain: list[Json] = [n, 0] if name.endswith("y") else [0, n]
+    return field(f"{name}:Q", scale={"domain": domain, "nice": False, "zero": False}, axis=None)
 
 
-def _squares(rows: list[dict[str, Json]], n: int) -> Any:
-    import altair as alt
-
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_rect(stroke="#ffffff", strokeWidth=0.5)
-        .encode(x=_position("x", n), x2="x2:Q", y=_position("y", n, down=True), y2="y2:Q", description="says:N")
-    )
+def _squares(n: int, **colours: Json) -> Spec:
+    ends: Spec = {"x": _place("x", n), "x2": {"field": "x2"}, "y": _place("y", n), "y2": {"field": "y2"}}
+    return mark("rect", {**ends, **colours, "description": SAYS}, stroke="#ffffff", strokeWidth=0.5)
 
 
-def _texts(rows: list[dict[str, Json]], n: int, field: str) -> Any:
-    import altair as alt
-
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_text(fontSize=10)
-        .encode(
-            x=_position("cx", n),
-            y=_position("cy", n, down=True),
-            text=f"{field}:N",
-            color=ink(),
-            description="says:N",
-        )
-    )
+def _texts(n: int) -> Spec:
+    at: Spec = {"x": _place("cx", n), "y": _place("cy", n), "text": field("shown:N")}
+    return mark("text", {**at, "color": INKED, "description": SAYS}, fontSize=10)
 
 
-def _sized(chart: Any) -> Any:
-    import altair as alt
-
-    return chart.properties(width=WIDTH, height=WIDTH, view=alt.ViewBackground(stroke=RULE))
+def _sized(rows: list[Spec], *layers: Spec) -> Spec:
+    size: Spec = {"width": WIDTH, "height": WIDTH, "view": {"stroke": RULE}}
+    return {"data": {"values": rows}, "layer": layers, **size}
 
 
 def _accuracy_words(title: str, found: list[Cell], what: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from snellen.bench.across import FEWEST, ModelPair
 from snellen.bench.contrasts import Contrast
 from snellen.bench.table import Outcome
+from snellen.core.specs import Json
 from snellen.report.blocks import Block, Row
-from snellen.report.figures import RULE, SERIES, Figure, figure
+from snellen.report.figures import RULE, SERIES, Figure, Spec, field, figure, mark
 from snellen.report.grids import Column, Grid
 
 MOST = 6
@@ -94,27 +95,22 @@ def pair_grid(pairs: Sequence[ModelPair]) -> Grid:
 
 def scatter(pair: ModelPair) -> Figure:
     """The scores of one model against another's, a point per data set; on the line they are equal."""
-    import altair as alt
-
-    rows = [{"data": name, "a": a, "b": b} for name, (a, b) in pair.scores.items()]
+    rows: list[Json] = [{"data": name, "a": a, "b": b} for name, (a, b) in pair.scores.items()]
     values = [value for both in pair.scores.values() for value in both]
     margin = max(0.02, 0.05 * (max(values) - min(values)))
     low, high = max(0.0, min(values) - margin), max(values) + margin
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    x, y = alt.X("a:Q", title=pair.a, scale=scale), alt.Y("b:Q", title=pair.b, scale=scale)
-    ends = [{"a": end, "b": end} for end in (low, high)]
-    line = alt.Chart(alt.Data(values=ends)).mark_line(color=RULE).encode(x=x, y=y)
-    dots = alt.Chart(alt.Data(values=rows)).mark_circle(size=50, opacity=0.8, color=SERIES[0]).encode(x=x, y=y)
-    chart = line + dots
+    scale: Spec = {"domain": [low, high], "nice": False, "zero": False}
+    axes: Spec = {"x": field("a:Q", title=pair.a, scale=scale), "y": field("b:Q", title=pair.b, scale=scale)}
+    equal = mark("line", rows=[{"a": end, "b": end} for end in (low, high)], color=RULE)
+    layers = [equal, mark("circle", size=50, opacity=0.8, color=SERIES[0])]
     if len(rows) <= 12:
-        chart += alt.Chart(alt.Data(values=rows)).mark_text(align="left", dx=6, fontSize=10).encode(
-            x=x, y=y, text="data:N"
-        )  # fmt: skip
+        layers.append(mark("text", {"text": field("data:N")}, align="left", dx=6, fontSize=10))
+    spec: Spec = {"data": {"values": rows}, "encoding": axes, "layer": layers, "width": 240, "height": 240}
     r = "undefined" if pair.pearson.value is None else f"{pair.pearson.value:.2f}"
     said = "; ".join(f"{name}: {a:.3f} and {b:.3f}" for name, (a, b) in pair.scores.items())
     slug = "".join(c if c.isalnum() else "-" for c in f"{pair.a}-{pair.b}".casefold())
     title = f"{pair.b} against {pair.a}, r = {r}"
-    return figure(f"pair-{slug}", chart.properties(width=240, height=240), title=title, alt=said)
+    return figure(f"pair-{slug}", spec, title=title, alt=said)
 
 
 def lead_grid(outcome: Outcome) -> Grid:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from snellen.report.blocks import Gallery, Row, Section
 from snellen.report.figures import Figure, png
@@ -25,6 +26,17 @@ TABLE_FILES: tuple[tuple[str, str, str, Callable[[Grid], str]], ...] = (
 
 Saved = tuple[str, str, str]
 """A file to download: the link's name, its address, its file name."""
+
+DRAWERS = 2
+"""Figures drawn at once: one becomes SVG while another becomes PNG."""
+
+
+class Drawn(NamedTuple):
+    """A figure as SVG and as PNG (empty in a single file), and its specification as text."""
+
+    svg: str
+    png: bytes
+    spec: str
 
 
 class Page:
@@ -44,16 +56,13 @@ class Page:
             trim_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        saved: dict[tuple[str, str], list[Saved]] = {}
+        blocks = [block for section in sections for block in section.blocks]
+        saved = {("table", block.id): self._save_table(block) for block in blocks if isinstance(block, Grid)}
+        figures = [figure for block in blocks if isinstance(block, Row) for figure in block.figures]
         drawings: dict[str, str] = {}
-        for block in (block for section in sections for block in section.blocks):
-            if isinstance(block, Grid):
-                saved["table", block.id] = self._save_table(block)
-            elif isinstance(block, Row):
-                for figure in block.figures:
-                    svg = figure.svg()
-                    saved["figure", figure.id] = self._save_figure(figure, svg)
-                    drawings[figure.id] = figure.inline(svg)
+        for figure, drawn in zip(figures, self._draw(figures), strict=True):
+            saved["figure", figure.id] = self._save_figure(figure, drawn)
+            drawings[figure.id] = figure.inline(drawn.svg)
         environment.globals.update(
             kind=lambda block: type(block).__name__.lower(),
             saved=lambda kind, id: saved[kind, id],
@@ -82,11 +91,23 @@ class Page:
             for name, ending, media, write in TABLE_FILES
         ]
 
-    def _save_figure(self, figure: Figure, svg: str) -> list[Saved]:
-        found = [("SVG", "svg", "image/svg+xml", svg.encode())]
+    def _draw(self, figures: Sequence[Figure]) -> list[Drawn]:
+        """Each figure drawn; those of one specification once together."""
+        alike = {figure.json(): figure for figure in figures}
+
+        def draw(figure: Figure) -> tuple[str, bytes]:
+            svg = figure.svg()
+            return svg, b"" if self.single else png(svg)
+
+        with ThreadPoolExecutor(DRAWERS) as pool:
+            made = dict(zip(alike, pool.map(draw, alike.values()), strict=True))
+        return [Drawn(*made[spec], spec) for spec in (figure.json() for figure in figures)]
+
+    def _save_figure(self, figure: Figure, drawn: Drawn) -> list[Saved]:
+        found = [("SVG", "svg", "image/svg+xml", drawn.svg.encode())]
         if not self.single:
-            found.append(("PNG", "png", "image/png", png(svg)))
-        found.append(("Vega-Lite", "vl.json", "application/json", figure.json().encode()))
+            found.append(("PNG", "png", "image/png", drawn.png))
+        found.append(("Vega-Lite", "vl.json", "application/json", drawn.spec.encode()))
         return [
             (name, self._save(f"figures/{figure.id}.{ending}", data, media), f"{figure.id}.{ending}")
             for name, ending, media, data in found

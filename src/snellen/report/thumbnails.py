@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.pictures import Picture
+from snellen.core.pictures import Picture, decode
 from snellen.core.specs import Json, canonical
 from snellen.evals.tasks import open_task
 from snellen.runs.selection import walk
@@ -39,7 +40,7 @@ class Pictures:
 
 
 class Cabinet:
-    """Small pictures, at most `side` px long, as JPEG; each picture of a task is made once, whoever asks for it.
+    """Small pictures, at most `side` px long, as JPEG; each is made once, however many runs and tasks show it.
 
     folder: where files are written, `web` being its address from the page; None: pictures are data addresses.
     """
@@ -49,6 +50,7 @@ class Cabinet:
         self.side = side
         self.web = web
         self._made: dict[tuple[str, str], Thumbnail | str] = {}
+        self._kept: dict[bytes, Thumbnail] = {}
 
     def pictures(self, task: Mapping[str, Json], samples: Iterable[str]) -> Pictures:
         """The last picture of each of `samples`.
@@ -77,26 +79,37 @@ class Cabinet:
         with ThreadPoolExecutor(WORKERS) as pool:
             while batch := list(islice(rest, BATCH)):
                 for (name, _), small in zip(batch, pool.map(self._small, batch), strict=True):
-                    self._made[task, name] = small if isinstance(small, str) else self._put(*small)
+                    self._made[task, name] = small if isinstance(small, str | Thumbnail) else self._put(*small)
 
-    def _small(self, named: tuple[str, Picture]) -> tuple[bytes, int, int] | str:
+    def _small(self, named: tuple[str, Picture]) -> tuple[bytes, bytes, int, int] | Thumbnail | str:
+        """The digest of the whole picture, the small one, and the whole one's size; or the small one that is there."""
+        name, picture = named
         try:
-            image = named[1].image()
+            whole = picture.load()
+            digest = hashlib.sha256(whole).digest()
+            if digest in self._kept:
+                return self._kept[digest]
+            image = decode(whole, name=name)
         except (SnellenError, OSError) as error:
             return str(error)
         width, height = image.size
         image.thumbnail((self.side, self.side))
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=85)
-        return buffer.getvalue(), width, height
+        return digest, buffer.getvalue(), width, height
 
-    def _put(self, data: bytes, width: int, height: int) -> Thumbnail:
+    def _put(self, digest: bytes, data: bytes, width: int, height: int) -> Thumbnail:
+        if digest not in self._kept:
+            self._kept[digest] = Thumbnail(self._address(data), width, height)
+        return self._kept[digest]
+
+    def _address(self, data: bytes) -> str:
         if self.folder is None:
-            return Thumbnail("data:image/jpeg;base64," + base64.b64encode(data).decode(), width, height)
+            return "data:image/jpeg;base64," + base64.b64encode(data).decode()
         self.folder.mkdir(parents=True, exist_ok=True)
-        name = f"{len(self._made) + 1:05d}.jpg"
+        name = f"{len(self._kept) + 1:05d}.jpg"
         (self.folder / name).write_bytes(data)
-        return Thumbnail(f"{self.web}/{name}", width, height)
+        return f"{self.web}/{name}"
 
 
 def _look(task: Mapping[str, Json], wanted: Mapping[str, None]) -> dict[str, Picture]:

@@ -32,9 +32,12 @@ class Arranged:
 
     def among(self, ids: Collection[str]) -> Iterator[Sample[Choice]]:
         """The samples of these ids, in order; the others are not made."""
-        for question, order in zip(self.exam.questions, self.orders, strict=True):
-            if question.id in ids:
-                yield self.exam.sample(question, order)
+        for row in sorted(self._rows[id] for id in set(ids) if id in self._rows):
+            yield self.exam.sample(self.exam.questions[row], self.orders[row])
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {question.id: row for row, question in enumerate(self.exam.questions)}
 
     @cached_property
     def orders(self) -> list[tuple[str, ...]]:

@@ -76,7 +76,7 @@ def exam(
         return read_one(sample, exchange.prompt.labels, exchange.reply, reader)
 
     def balance(ids: frozenset[str] | None) -> Mapping[str, Json]:
-        found = certificate(sample for sample in samples if ids is None or sample.id in ids)
+        found = certificate(samples if ids is None else _among(samples, ids))
         facts = dict(samples.exam.facts) if isinstance(samples, Arranged) else {}
         return found | ({"exam": facts} if facts else {})
 
@@ -87,6 +87,10 @@ def exam(
         return with_thresholds(tabulate(pairs))
 
     return Task(spec, samples, prompts, read, tables, target, majority if votes else None, balance)
+
+
+def _among(samples: Arranged | InFolder, ids: frozenset[str]) -> Iterable[Sample[Choice]]:
+    return samples.among(ids) if isinstance(samples, Arranged) else (s for s in samples if s.id in ids)
 
 
 def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged | InFolder, dict[str, Json]]:

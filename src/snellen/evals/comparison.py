@@ -11,7 +11,7 @@ import numpy as np
 from snellen.core.errors import GuardError, unknown
 from snellen.core.tables import Column, Tables
 from snellen.evals.averaged import PerSample
-from snellen.evals.measures import measure_of, split_classes
+from snellen.evals.measures import measure_of, narrowed, split_classes
 from snellen.evals.results import Results, guard_of
 from snellen.evals.scores import score
 from snellen.runs.store import Run
@@ -81,7 +81,11 @@ def compare(
         raise GuardError(f"{a.name} and {b.name} have no sample in common")
     if on == "common":
         check_guard(a.results, b.results, found=(guard_of(first), guard_of(second)), ignore=("samples",))
-    one, two = measure_of(first, a.results.options), measure_of(second, b.results.options)
+    alone = len(metrics) == 1 and metrics[0] in a.results.metrics
+    one, two = (
+        narrowed(tables, run.results.options, metrics[0]) if alone else measure_of(tables, run.results.options)
+        for run, tables in ((a, first), (b, second))
+    )
     clusters, samples = first.outcomes["cluster"], first.outcomes["sample"]
     if len(samples) != len(second.outcomes) or len(np.unique(samples)) != len(samples):
         names, firsts = np.unique(samples, return_index=True)

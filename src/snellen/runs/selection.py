@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,19 +27,15 @@ class Survey(NamedTuple):
 
 
 def survey(task: AnyTask, selection: Selection, *, draws: int = 1) -> Survey:
-    """Walks the task once, holding no sample. SpecError where two samples share an id, or none is left."""
+    """Walks the task, holding no sample. SpecError where two samples share an id, or none is left."""
     ids = chosen(task.samples, selection)
     truth = TruthDigest()
-    seen: set[str] = set()
-    requests = 0
-    for sample in islice(task.samples, selection.limit):
-        if sample.id in seen:
-            raise SpecError(f"two samples are called {sample.id!r}; ids must be unique")
-        seen.add(sample.id)
-        if ids is None or sample.id in ids:
-            requests += draws * len(task.prompts(sample))
-            truth.add(sample)
-    count = len(seen) if ids is None else len(ids)
+    count = requests = 0
+    drawn = selection.sample is not None
+    for sample in walk(task, ids) if drawn else _distinct(islice(task.samples, selection.limit)):
+        count += 1
+        requests += draws * len(task.prompts(sample))
+        truth.add(sample)
     if not count:
         raise SpecError("the task has no samples")
     return Survey(ids, count, requests, truth.hexdigest())
@@ -71,8 +68,23 @@ def chosen(samples: Samples[Any], selection: Selection) -> frozenset[str] | None
         raise SpecError("limit (the first N) and sample (N at random) exclude each other")
     if selection.limit is not None:
         return frozenset(sample.id for sample in islice(samples, selection.limit))
+    if not isinstance(samples, Indexed):
+        return _drawn(samples, selection)
+    known = _DRAWN.setdefault(samples, {})
+    key = selection.model_dump_json()
+    if key not in known:
+        known[key] = _drawn(samples, selection)
+    return known[key]
+
+
+_DRAWN: WeakKeyDictionary[Indexed[Any], dict[str, frozenset[str]]] = WeakKeyDictionary()
+"""What was drawn from samples that many runs look at: a bench walks an exam once."""
+
+
+def _drawn(samples: Samples[Any], selection: Selection) -> frozenset[str]:
+    """Random draws within strata. SpecError where two samples share an id."""
     strata: dict[tuple[object, ...], list[str]] = {}
-    for sample in samples:
+    for sample in _distinct(samples):
         strata.setdefault(_stratum(sample, selection.by), []).append(sample.id)
     rng = np.random.default_rng(selection.seed)
     groups = [strata[key] for key in sorted(strata, key=repr)]
@@ -82,6 +94,16 @@ def chosen(samples: Samples[Any], selection: Selection) -> frozenset[str] | None
         for group, share in zip(groups, shares, strict=True)
         for i in rng.choice(len(group), share, replace=False).tolist()
     )
+
+
+def _distinct(samples: Iterable[Sample[Any]]) -> Iterator[Sample[Any]]:
+    """The samples; SpecError where two share an id."""
+    seen: set[str] = set()
+    for sample in samples:
+        if sample.id in seen:
+            raise SpecError(f"two samples are called {sample.id!r}; ids must be unique")
+        seen.add(sample.id)
+        yield sample
 
 
 def _stratum(sample: Sample[Any], by: Sequence[str] | None) -> tuple[object, ...]:

@@ -68,9 +68,14 @@ def _dangling(raw: Raw) -> Iterable[Finding]:
         ("unknown-category", "category", raw.label_refs),
     ):
         if refs:
-            places = [f"{raw.row(row)} refers to {kind} {ref}" for row, ref in refs.items()]
+            absent = [raw.row(row) for row, ref in refs.items() if ref is None or ref == ""]
+            strange = [f"{raw.row(row)} refers to {kind} {r}" for row, r in refs.items() if r is not None and r != ""]
             plural = "images" if kind == "image" else "categories"
-            text = f"{listed(places)}, which {'is' if len(places) == 1 else 'are'} not in {plural}"
+            parts = [f"{listed(absent)}: no {kind} is named"] if absent else []
+            if strange:
+                parts.append(f"{listed(strange)}, which {'is' if len(strange) == 1 else 'are'} not in {plural}")
+            places = [*strange, *(f"{name} names no {kind}" for name in absent)]
+            text = "; ".join(parts[::-1])
             yield _one(raw, code, "error", text, len(places), places)
 
 
@@ -167,12 +172,34 @@ def _pictures(raw: Raw) -> Iterable[Finding]:
         )
 
 
+def _no_images(raw: Raw) -> Iterable[Finding]:
+    if not len(raw.files):
+        yield _one(raw, "no-images", "error", "there is no image in it", 1, [])
+
+
+def _areas(raw: Raw) -> Iterable[Finding]:
+    """Areas that decide by which size a box counts, and that no shape in this box has."""
+    if not len(raw.area):
+        return
+    x1, y1, x2, y2 = raw.boxes.T
+    with np.errstate(invalid="ignore", over="ignore"):
+        plain = (x2 - x1) * (y2 - y1)
+        odd = (plain > 0) & np.isfinite(plain) & ((raw.area <= 0) | (raw.area > 1.1 * plain + 4))
+    rows = np.flatnonzero(odd).tolist()
+    if rows:
+        places = [f"{raw.row(i)} {_box(raw, i)}: {raw.area[i]:g}" for i in rows[:KEPT]]
+        what = "areas that no shape inside their box has (recall and AP by size go by them)"
+        yield _one(raw, "area-differs", "warning", f"{counted(len(rows), what)}: {listed(places)}", len(rows), places)
+
+
 RULES: tuple[Callable[[Raw], Iterable[Finding]], ...] = (
+    _no_images,
     _doubled_images,
     _doubled_annotations,
     _dangling,
     _geometry,
     _repeated,
+    _areas,
     _names,
     _sizes,
     _pictures,

@@ -17,6 +17,7 @@ import numpy as np
 
 from snellen.core.errors import DataError
 from snellen.core.pictures import measure_file
+from snellen.datasets.findings import several
 from snellen.datasets.part import Part, class_file_of
 from snellen.datasets.raw import Raw
 from snellen.datasets.text import read_text
@@ -47,18 +48,26 @@ def _read(path: Path, images: Path | None, *, extras: bool = False) -> Raw:
     text = read_text(path / "repr.json")
     try:
         worlds = json.loads(text)
-        names = [f"images/{name}.png" for name in worlds]
-        files = [(images or path) / (name.removeprefix("images/") if images else name) for name in names]
-        sizes = [measure_file(file) if file.is_file() else (0, 0) for file in files]
-        rows = [
-            (i, key, entity, _box(entity, int(world["size"][0]), size[0]))
-            for i, (world, size) in enumerate(zip(worlds.values(), sizes, strict=True))
-            for key, entity in world["ents"].items()
-            if key != "w"
-        ]
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise DataError(f"repr.json holds no worlds of the release ({error!r}): {path}") from error
-    labels = [str(entity.get("shape") or entity.get("category")) for _, _, entity, _ in rows]
+    except ValueError as error:
+        raise DataError(f"this is no JSON ({error}): {path / 'repr.json'}") from error
+    if not isinstance(worlds, dict):
+        raise DataError(f"repr.json holds worlds by name, got a {type(worlds).__name__}: {path}")
+    names = [f"images/{name}.png" for name in worlds]
+    files = [(images or path) / (name.removeprefix("images/") if images else name) for name in names]
+    unreadable: list[str] = []
+    sizes = [_measured(file, unreadable) for file in files]
+    rows = []
+    for i, (name, world) in enumerate(worlds.items()):
+        try:
+            grid = int(world["size"][0]) if world["ents"] else 1
+            rows += [(i, key, e, _box(e, grid, sizes[i][0])) for key, e in world["ents"].items() if key != "w"]
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
+            what = "a world has size, [cells, cells], and ents with shape and position, [row, column]"
+            raise DataError(f"{what}; world {name!r} has not ({error!r}): {path / 'repr.json'}") from error
+    labels = [str(entity.get("shape") or entity.get("category") or "") for _, _, entity, _ in rows]
+    if "" in labels:
+        i, key, *_ = rows[labels.index("")]
+        raise DataError(f"object {key!r} of {names[i]} has neither shape nor category: {path / 'repr.json'}")
     classes = tuple(sorted(set(labels)))
     looks = ("color", "sheen", "size", "area", "position")
     return Raw(
@@ -74,8 +83,22 @@ def _read(path: Path, images: Path | None, *, extras: bool = False) -> Raw:
         paths=[file if file.is_file() else None for file in files],
         sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2),
         notes=tuple({"id": key, **{k: entity[k] for k in looks if k in entity}} for _, key, entity, _ in rows),
-        malformed={row: "its picture is not there" for row, item in enumerate(rows) if math.isnan(item[3][0])},
+        findings=tuple(several([("unreadable-picture", "error", unreadable, "pictures cannot be read")], str(path))),
+        malformed={
+            row: "its picture is not there, or cannot be read"
+            for row, item in enumerate(rows)
+            if math.isnan(item[3][0])
+        },
     )
+
+
+def _measured(file: Path, unreadable: list[str]) -> tuple[int, int]:
+    """The size of a picture; (0, 0) where it is not there, or cannot be read, which is noted."""
+    try:
+        return measure_file(file) if file.is_file() else (0, 0)
+    except DataError as error:
+        unreadable.append(str(error))
+        return 0, 0
 
 
 def _box(entity: Mapping[str, Any], grid: int, side: int) -> tuple[float, float, float, float]:

@@ -119,13 +119,16 @@ def read_class_file(path: Path) -> ClassFile:
     return ClassFile(entries, str(whole.get("instructions") or ""), str(whole.get("overview") or ""))
 
 
-def read_yaml(path: Path) -> Any:
-    """The YAML document at `path`; DataError with line and column where it is none."""
+def read_yaml(path: Path, *, as_text: bool = False) -> Any:
+    """The YAML document at `path`; DataError with line and column where it is none.
+
+    as_text: values as they are written, so that a class `no` is not false, nor `1.0` a number.
+    """
     import yaml
 
     try:
-        return yaml.safe_load(path.read_bytes())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return yaml.load(path.read_bytes(), yaml.BaseLoader if as_text else yaml.SafeLoader)  # noqa: S506
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise DataError(f"this is no YAML ({' '.join(str(error).split())}): {path}") from error
     except OSError as error:
         raise DataError(f"file cannot be read: {error.strerror or error}: {path}") from error

@@ -20,10 +20,12 @@ from snellen.datasets.findings import Finding, listed, several
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import Finder
 from snellen.datasets.number_rows import Numbers
-from snellen.datasets.raw import Id, Raw, index_of, index_of_numbers
+from snellen.datasets.raw import Id, Raw, index_of, index_of_numbers, whole
 
 KNOWN = "known_category_ids"
 """Key of an image under which our few-shot sets say which classes are exhaustively boxed there."""
+
+_LISTS = frozenset({"images", "annotations", "categories"})
 
 IMAGE = frozenset({"id", "file_name", "width", "height", KNOWN})
 """Keys of an image that the columns carry; others become attributes where they are plain values."""
@@ -51,15 +53,19 @@ def read(
         keys.add(key)
         if key == "annotations" and isinstance(value, Numbers):
             columns.add_numbers(value)
-        elif key == "annotations" and isinstance(value, list):
+        elif key in _LISTS and not isinstance(value, list):
+            raise DataError(f"{key} must be a list, got {str(value)[:80]}: {path}")
+        elif key == "annotations":
             columns.add(value, path)
-        elif key == "images" and isinstance(value, list):
+        elif key == "images":
             images += value
-        elif key == "categories" and isinstance(value, list):
+        elif key == "categories":
             categories += value
         elif extras:
             rest[key] = value
-    missing = {"images", "annotations", "categories"} - keys
+    missing = _LISTS - keys
+    if "" in keys:
+        raise DataError(f"this is a list, as files of predictions are; a COCO file is an object with images: {path}")
     if missing:
         raise DataError(
             f"a COCO file has images, annotations and categories; {' and '.join(sorted(missing))} missing: {path}"
@@ -219,7 +225,7 @@ def _ids(ids: Int | list[Any]) -> Sequence[Id] | Int:
 
 def _sizes(images: list[dict[str, Any]]) -> Int:
     sides = [(image.get("width"), image.get("height")) for image in images]
-    rows = [[side if type(side) is int else 0 for side in pair] for pair in sides]
+    rows = [[whole(side) for side in pair] for pair in sides]
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
@@ -261,14 +267,16 @@ def _besides(items: list[dict[str, Any]], known: frozenset[str]) -> tuple[dict[s
 
 def _objects(items: list[Any], kind: str, path: Path) -> None:
     for i, item in enumerate(items):
+        if type(item) is dict and type(item.get("id")) is float and item["id"].is_integer():
+            item["id"] = int(item["id"])  # pandas writes 1.0
         if type(item) is not dict or type(item.get("id")) not in {int, str}:
             raise DataError(
-                f"{kind} {i} must be an object with an id, a number or a text, got {str(item)[:80]!r}: {path}"
+                f"{kind} {i} must be an object with an id, a whole number or a text, got {str(item)[:80]!r}: {path}"
             )
 
 
 def _text(value: Any, what: str, path: Path) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value.strip():
         raise DataError(f"{what} must be a text, got {value!r}: {path}")
     return value
 

@@ -24,7 +24,7 @@ def _coco_files(path: Path) -> dict[str, Path]:
     if (path / ROBOFLOW).is_file():
         return {"": path / ROBOFLOW}
     for folder in (path / "annotations", path):
-        files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+        files = sorted([*folder.glob("*.json"), *folder.glob("*.json.gz")]) if folder.is_dir() else []
         chosen = [file for file in files if file.name.startswith("instances_")] or [f for f in files if is_coco(f)]
         if chosen:
             return {coco.part_of(file) if len(chosen) > 1 else "": file for file in chosen}
@@ -60,7 +60,7 @@ def is_coco(path: Path) -> bool:
     if path.name.removesuffix(".gz").rpartition(".")[2] != "json":
         return False
     if path.suffix == ".gz":
-        return True
+        return path.is_file()
     try:
         with path.open("rb") as file:
             head = file.read(1 << 16)

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -56,8 +57,8 @@ class JsonStream:
                 self._file = file
                 yield from self._document()
                 self._fill(1 << 40)
-        except OSError as error:
-            raise DataError(f"file cannot be read: {error.strerror or error}: {self.path}") from error
+        except (OSError, EOFError, zlib.error) as error:  # the last two: a damaged .gz
+            raise DataError(f"file cannot be read: {getattr(error, 'strerror', None) or error}: {self.path}") from error
         if not self.sha256:
             self.sha256 = self._digest.hexdigest()
 
@@ -84,10 +85,14 @@ class JsonStream:
             raise self._wrong("text after the end of the document")
 
     def _members(self) -> Iterator[tuple[str, Any]]:
+        met: set[str] = set()
         while (sign := self._skip(commas=True)) != b"}":
             if not sign:
                 raise self._wrong("the file ends inside the document: it is cut short")
             key = self._key()
+            if key in met:
+                raise self._wrong(f"the key {key!r} stands twice")
+            met.add(key)
             if self._skip() == b"[":
                 self._at += 1
                 for items in self._array():

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
+from snellen.datasets.findings import counted
+from snellen.datasets.names import is_picture, walk
 from snellen.datasets.part import Layout
 
 
@@ -43,4 +45,20 @@ def layout_of(path: Path) -> Layout:
         if layout.seen(path):
             return layout
     known = "; ".join(f"{layout.name}: {layout.expects}" for layout in LAYOUTS.values())
-    raise DataError(f"this is no data set of a known layout ({known}): {path}")
+    raise DataError(f"this is no data set of a known layout, but {_what(path)} ({known}): {path}")
+
+
+def _what(path: Path) -> str:
+    """What `path` is instead, in words."""
+    if path.is_dir():
+        files = list(walk(path))
+        pictures = sum(map(is_picture, files))
+        if not files:
+            return "an empty folder"
+        return f"a folder of {counted(pictures, 'pictures')} and {counted(len(files) - pictures, 'other files')}"
+    if path.suffix.casefold() in ARCHIVES:
+        return "an archive: unpack it, and name the folder"
+    return "an empty file" if not path.stat().st_size else f"a {path.suffix or 'nameless'} file of another kind"
+
+
+ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})

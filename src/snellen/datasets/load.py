@@ -55,6 +55,8 @@ def parts_of(
     """The parts of the data set at `path` that `split` names, unread."""
     if not path.exists():
         raise DataError(f"no such file or folder: {path}")
+    if not (path.is_file() or path.is_dir()):
+        raise DataError(f"neither a file nor a folder: {path}")
     if format is not None and format not in LAYOUTS:
         raise unknown("format", format, LAYOUTS)
     layout = LAYOUTS[format] if format else layout_of(path)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from snellen.core.errors import DataError
+
 _SUFFIXES = ".jpg .jpeg .jpe .jfif .png .bmp .tif .tiff .webp .gif .ppm .pgm .jp2 .avif"
 
 SUFFIXES = frozenset(_SUFFIXES.split())
@@ -21,7 +23,10 @@ SUFFIXES = frozenset(_SUFFIXES.split())
 
 
 def walk(root: Path) -> Iterator[str]:
-    """Paths of all files under `root`, relative, with forward slashes; hidden folders are left out."""
+    """Paths of all files under `root`, relative, with forward slashes; hidden folders are left out.
+
+    DataError for a folder that may not be read.
+    """
     pending = [""]
     walked: set[tuple[int, int]] = set()
     while pending:
@@ -33,6 +38,8 @@ def walk(root: Path) -> Iterator[str]:
             walked.add((place.st_dev, place.st_ino))
             with os.scandir(root / folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
+        except PermissionError as error:
+            raise DataError(f"folder cannot be read: {error.strerror}: {root / folder}") from error
         except OSError:
             continue
         for entry in found:

@@ -69,6 +69,13 @@ class Raw:
         return f"box {i + 1 - int(np.searchsorted(self.image, self.image[i]))} of {name}"
 
 
+def whole(side: object) -> int:
+    """A picture's side as its file says it, px; 0 where that is no whole number (`64.0` is one) below 2^31."""
+    if type(side) is float and side.is_integer():
+        side = int(side)
+    return side if type(side) is int and side < 2**31 else 0
+
+
 _PLAIN = {int, str, float}
 
 

@@ -8,8 +8,9 @@ nor wrong.
 from __future__ import annotations
 
 import hashlib
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,7 @@ class VocFile:
 
 def read_file(path: Path, *, stem: str = "") -> VocFile:
     """One file; lists call it `stem`. DataError where it is no VOC XML at all."""
-    text = read_text(path)
-    try:
-        root = ET.fromstring(text.lstrip("\ufeff \r\n\t"))  # noqa: S314 - expat expands no external entity
-    except ET.ParseError as error:
-        raise DataError(f"this is no XML ({error}): {path}") from error
+    root = read_xml(path)
     if root.tag != "annotation":
         raise DataError(f"a VOC file holds <annotation>, got <{root.tag}>: {path}")
     boxes, labels, notes, problems = [], [], [], []
@@ -67,6 +64,27 @@ def read_file(path: Path, *, stem: str = "") -> VocFile:
     sides = (_whole(size, "width"), _whole(size, "height"))
     filename = (root.findtext("filename") or "").strip()
     return VocFile(stem or path.stem, filename, sides, tuple(labels), tuple(boxes), tuple(notes), tuple(problems))
+
+
+def read_xml(path: Path) -> ET.Element:
+    """The root of an XML file in UTF-8, UTF-16 or the encoding that it declares. DataError where it is no XML."""
+    try:
+        text = read_text(path)
+    except DataError:
+        declared = _ENCODING.match(path.read_bytes()[:200]) if path.is_file() else None
+        if declared is None:
+            raise
+        try:
+            text = path.read_bytes().decode(declared[1].decode())
+        except (UnicodeDecodeError, LookupError) as error:
+            raise DataError(f"this is no text in the encoding that it declares ({error}): {path}") from error
+    try:
+        return ET.fromstring(text.lstrip("\ufeff \r\n\t"))  # noqa: S314 - expat expands no external entity
+    except (ET.ParseError, ValueError) as error:
+        raise DataError(f"this is no XML ({error}): {path}") from error
+
+
+_ENCODING = re.compile(rb"""\s*<\?xml[^>]*\bencoding\s*=\s*["']([\w.:-]+)["']""")
 
 
 def _box(node: ET.Element | None) -> tuple[tuple[float, float, float, float] | None, str]:
@@ -148,7 +166,7 @@ def _raw(
         boxes,
         paths=[path for _, path in placed],
         sizes=np.array([_size(file, path) for file, (_, path) in zip(files, placed, strict=True)]).reshape(-1, 2),
-        crowd=np.array([note.get("difficult") not in {None, "0"} for note in notes], dtype=np.bool_),
+        crowd=np.array([_is_difficult(note) for note in notes], dtype=np.bool_),
         notes=notes,
         label_refs={row: labels[row] for row in np.flatnonzero(label < 0).tolist()},
         malformed={row: "see its file" for row, box in enumerate(rows) if box is None},
@@ -156,10 +174,16 @@ def _raw(
     )
 
 
+def _is_difficult(note: Mapping[str, Any]) -> bool:
+    """`1`, `true`, `yes`; some tools write 0 as `False` or `Unspecified`."""
+    return str(note.get("difficult", "")).casefold() in {"1", "true", "yes"}
+
+
 def _picture(file: VocFile, finder: Finder, findings: list[Finding]) -> tuple[str, Path | None]:
     """The picture a file is about: the one named in it, else the one with the file's own stem."""
     if file.filename:
-        found = finder.find(file.filename)
+        folder = file.stem.rpartition("/")[0]
+        found = (finder.find(f"{folder}/{file.filename}") if folder else None) or finder.find(file.filename)
         if found is not None and is_picture(found.path.name):
             if found.case_differs:
                 text = f"picture {file.filename!r} is called {found.path.name!r} on disk"
@@ -210,7 +234,7 @@ def _size(file: VocFile, path: Path | None) -> tuple[int, int]:
 def _findings(files: Sequence[VocFile], pictures: Sequence[Annotated], where: str) -> list[Finding]:
     problems = [f"{file.stem}.xml: {problem}" for file in files for problem in file.problems]
     without = [item.stem for item in pictures if item.xml is None]
-    hard = sum(note.get("difficult") not in {None, "0"} for file in files for note in file.notes)
+    hard = sum(_is_difficult(note) for file in files for note in file.notes)
     found = several(
         (
             ("malformed-line", "error", problems, "objects cannot be read"),

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from snellen.core.errors import DataError
 from snellen.datasets import voc
 from snellen.datasets.names import Finder
 from snellen.datasets.part import Part, class_file_of, rank
 from snellen.datasets.raw import Raw
 from snellen.datasets.text import read_text
 
+LOOKED_AT = 20
+"""Files in which an annotation shows that a folder holds annotations."""
+
 LISTS = ("train", "val", "valid", "test", "trainval")
 
 
 def sees(path: Path) -> bool:
-    """Whether `path` is such a data set: a first XML file holds <annotation>."""
-    first = path if path.is_file() else next(iter(_files(path).values()), [None])[0]
-    if first is None or first.suffix != ".xml":
-        return False
+    """Whether `path` is such a data set: one of its first XML files holds <annotation>."""
+    files = [path] if path.is_file() else next(iter(_files(path).values()), [])[:LOOKED_AT]
+    return any(file.suffix == ".xml" and _is_annotation(file) for file in files)
+
+
+def _is_annotation(file: Path) -> bool:
     try:
-        with first.open("rb") as file:
-            return bool(next(ET.iterparse(file, ("start",)))[1].tag == "annotation")  # noqa: S314
-    except (ET.ParseError, OSError, StopIteration):
+        return voc.read_xml(file).tag == "annotation"
+    except DataError:
         return False
 
 
@@ -129,8 +133,8 @@ def _classes(root: Path, files: tuple[Path, ...]) -> tuple[str, ...]:
     found: set[str] = set()
     for file in files:
         try:
-            root_node = ET.parse(file).getroot()  # noqa: S314
-        except (ET.ParseError, OSError):
+            root_node = voc.read_xml(file)
+        except DataError:
             continue  # named as malformed-file when its part is read
         found |= {(thing.findtext("name") or "").strip() for thing in root_node.findall("object")}
     found.discard("")

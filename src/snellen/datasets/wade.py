@@ -8,10 +8,11 @@ Other plain values of the record (lighting, water_body ...) are attributes too. 
 
 from __future__ import annotations
 
+import codecs
 import hashlib
-import json
 from collections.abc import Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from snellen.datasets.classfile import read_class_file
 from snellen.datasets.findings import Finding, several
 from snellen.datasets.names import Finder
 from snellen.datasets.part import Part, class_file_of, rank
-from snellen.datasets.raw import Raw
+from snellen.datasets.raw import Raw, whole
 from snellen.datasets.text import read_text
 
 NOTATION = BoxNotation("yxyx", 1000)
@@ -35,6 +36,9 @@ CHAIN = (
     "failure_mode", "instance_note", "conclusion",
 )  # fmt: skip
 """The nine fields of a chain; `instance_note` may be absent."""
+
+LOOKED_AT = 20
+"""Lines in which a record shows that a file holds records."""
 
 _OWN = frozenset({"image", "image_id", "file_name", "width", "height", "instances", "attributes"})
 
@@ -61,20 +65,21 @@ def parts(path: Path, images: Path | None) -> list[Part]:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    files = [path] if path.is_file() else sorted(path.glob("*.jsonl"))
-    files = [file for file in files if file.suffix == ".jsonl" and _is_record(file)]
+    files = [path] if path.is_file() else [file for file in sorted(path.glob("*.jsonl")) if _has_record(file)]
+    files = [file for file in files if file.suffix == ".jsonl"]
     if len(files) == 1:
         return {"": files[0]}
     return {file.stem: file for file in sorted(files, key=lambda file: rank(file.stem))}
 
 
-def _is_record(path: Path) -> bool:
+def _has_record(path: Path) -> bool:
+    """Whether one of a file's first lines is a record."""
     try:
         with path.open("rb") as file:
-            first = json.loads(file.readline())
-    except (ValueError, OSError):
+            lines = [line for line in islice(file, LOOKED_AT) if line.strip()]
+    except OSError:
         return False
-    return isinstance(first, dict) and "instances" in first
+    return any(_record(line.removeprefix(codecs.BOM_UTF8))[0] is not None for line in lines)
 
 
 def _read(path: Path, images: Path | None, *, extras: bool = False) -> Raw:
@@ -87,7 +92,7 @@ def read(path: Path, *, finder: Finder) -> Raw:
     text = read_text(path)
     records: list[Mapping[str, Any]] = []
     broken = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # a value may hold Unicode's other line ends
         if line.strip():
             record, why = _record(line)
             if record is None:
@@ -98,7 +103,7 @@ def read(path: Path, *, finder: Finder) -> Raw:
     return _raw(path, hashlib.sha256(path.read_bytes()).hexdigest(), records, finder, findings)
 
 
-def _record(line: str) -> tuple[Mapping[str, Any] | None, str]:
+def _record(line: str | bytes) -> tuple[Mapping[str, Any] | None, str]:
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -122,7 +127,8 @@ def _raw(path: Path, sha256: str, records: list[Mapping[str, Any]], finder: Find
     paths = [item.path if item else None for item in found]
     sizes = [_size(record, place) for record, place in zip(records, paths, strict=True)]
     items = [(i, item) for i, record in enumerate(records) for item in record["instances"]]
-    classes = _classes(path, [str(item.get("label", "")) for _, item in items])
+    labels = [item["label"] if isinstance(item.get("label"), str) else "" for _, item in items]
+    classes = _classes(path, labels)
     places = {name: i for i, name in enumerate(classes)}
     boxes = np.full((len(items), 4), np.nan)
     malformed = {}
@@ -130,11 +136,13 @@ def _raw(path: Path, sha256: str, records: list[Mapping[str, Any]], finder: Find
         box = item.get("box")
         if not isinstance(box, list) or len(box) != 4 or not {*map(type, box)} <= {int, float}:
             malformed[row] = f"box must be four numbers, got {str(box)[:80]}"
+        elif all(0 <= x <= 1 for x in box) and any(type(x) is float for x in box):
+            malformed[row] = f"box must be in 0..1000, got parts of 1: {box}"
         elif min(sizes[i]) <= 0:
             malformed[row] = "the size of its image is not known"
         else:
             boxes[row] = NOTATION.decode([box], size=Size(*sizes[i]))[0]
-    label = np.array([places.get(str(item.get("label", "")), -1) for _, item in items], dtype=np.int64)
+    label = np.array([places.get(name, -1) for name in labels], dtype=np.int64)
     return Raw(
         "wade",
         path,
@@ -156,9 +164,9 @@ def _raw(path: Path, sha256: str, records: list[Mapping[str, Any]], finder: Find
 
 
 def _size(record: Mapping[str, Any], place: Path | None) -> tuple[int, int]:
-    sides = (record.get("width"), record.get("height"))
-    if type(sides[0]) is int and type(sides[1]) is int:
-        return sides[0], sides[1]
+    sides = (whole(record.get("width")), whole(record.get("height")))
+    if min(sides) > 0:
+        return sides
     try:
         return measure_file(place) if place else (0, 0)
     except DataError:

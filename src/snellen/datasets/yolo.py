@@ -6,6 +6,7 @@ Upright sizes are read from the pictures' headers: with the stored bitmap's the 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +16,8 @@ import numpy as np
 from snellen.core.boxes import Float
 from snellen.core.detections import Int
 from snellen.core.errors import DataError
-from snellen.core.pictures import Size, measure_file
-from snellen.datasets.findings import Finding, kept, several
+from snellen.core.pictures import measure_file
+from snellen.datasets.findings import Finding, counted, kept, several
 from snellen.datasets.raw import Raw
 from snellen.datasets.text import read_text
 from snellen.datasets.yolo_lines import Lines, read_lines
@@ -40,12 +41,21 @@ class _Gathered:
     problems: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     polygons: int = 0
+    posed: int = 0
 
 
 def read(
-    source: Path, pictures: Sequence[Labelled], classes: Sequence[str], *, findings: Sequence[Finding] = ()
+    source: Path,
+    pictures: Sequence[Labelled],
+    classes: Sequence[str],
+    *,
+    findings: Sequence[Finding] = (),
+    keypoints: int = 0,
 ) -> Raw:
-    """The labels of `pictures`. Lines that cannot be read are the finding `malformed-line`, files `malformed-file`."""
+    """The labels of `pictures`. Lines that cannot be read are the finding `malformed-line`, files `malformed-file`.
+
+    keypoints: how many numbers of keypoints follow each box.
+    """
     rows = _Gathered()
     sizes = np.zeros((len(pictures), 2), dtype=np.int64)
     digest = hashlib.sha256("\n".join(classes).encode())
@@ -58,7 +68,7 @@ def read(
             size = None
         sizes[i] = size or (0, 0)
         if item.labels is not None:
-            _add(rows, i, item.labels, size, digest)
+            _add(rows, i, item.labels, digest, keypoints)
     found = [*findings, *_findings(rows, pictures, unreadable, str(source))]
     label = np.array(rows.label, dtype=np.int64)
     unknown = label >= len(classes)
@@ -82,20 +92,21 @@ def read(
     )
 
 
-def _add(rows: _Gathered, image: int, path: Path, size: Size | None, digest: hashlib._Hash) -> None:
+def _add(rows: _Gathered, image: int, path: Path, digest: hashlib._Hash, keypoints: int) -> None:
     try:
         text = read_text(path)
     except DataError as error:
         rows.broken.append(str(error))
         return
     digest.update(f"\n{path.name}\n{text}".encode())
-    lines: Lines = read_lines(text)
+    lines: Lines = read_lines(text, keypoints=keypoints)
     rows.problems += [f"{problem}: {path}" for problem in lines.problems]
     rows.image += [image] * len(lines.labels)
     rows.label += lines.labels
     rows.boxes += lines.boxes
     rows.lines += lines.numbers
     rows.polygons += lines.polygons
+    rows.posed += lines.posed
 
 
 def _corners(boxes: Sequence[Sequence[float]], sizes: Float | Int) -> Float:
@@ -121,6 +132,12 @@ def _findings(rows: _Gathered, pictures: Sequence[Labelled], unreadable: list[st
         where,
     )
     if rows.polygons:
-        text = f"{rows.polygons:,} rows are polygons: their bounding boxes are taken"
+        text = counted(rows.polygons, "polygon rows were read as their bounding boxes")
         found.append(Finding("polygons-boxed", "note", text, rows.polygons, where))
+    if rows.posed:
+        text = counted(rows.posed, "rows hold keypoints too, which are not read")
+        found.append(Finding("not-carried", "note", text, rows.posed, where))
+    by_file = Counter(item.labels for item in pictures if item.labels is not None)
+    shared = [f"{path.name} ({n} pictures)" for path, n in by_file.items() if n > 1]
+    found += several([("shared-labels", "warning", shared, "label files have more than one picture")], where)
     return found

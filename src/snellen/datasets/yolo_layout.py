@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,8 +42,9 @@ def parts(path: Path, images: Path | None) -> list[Part]:
     yaml = path if path.suffix in {".yaml", ".yml"} else _yaml(path) if path.is_dir() else None
     data = path if path.name.endswith(".data") else _darknet(root)
     gone: list[str] = []
+    keypoints = 0
     if yaml is not None:
-        classes, places, gone = _from_yaml(yaml)
+        classes, places, gone, keypoints = _from_yaml(yaml)
     elif data is not None:
         classes, places = _from_darknet(data)
     else:
@@ -52,7 +55,7 @@ def parts(path: Path, images: Path | None) -> list[Part]:
     found: list[Part] = []
     listed_before: set[Path] = set()
     for name, folders in places.items():
-        read = partial(_read, yaml or data or root, root, folders, classes, gone)
+        read = partial(_read, yaml or data or root, root, folders, classes, gone, keypoints)
         again = listed_before.issuperset(folders)  # `val: images` where `train` is that already
         full = f"{title}/{name}" if name else title
         found.append(Part(name, root, read, full, class_file_of(root), overlaps=again))
@@ -66,6 +69,7 @@ def _read(
     places: Sequence[Path],
     classes: Sequence[str],
     gone: Sequence[str],
+    keypoints: int,
     *,
     extras: bool = False,
 ) -> Raw:
@@ -74,7 +78,11 @@ def _read(
     findings += several([("missing-part", "warning", gone, what)], str(source))
     if not pictures:
         raise DataError(f"no pictures in {listed(places)}: {source}")
-    return yolo.read(source, pictures, classes or _numbered(pictures), findings=findings)
+    if not classes:
+        classes = _numbered(pictures)
+        text = f"no file names the classes: they are called {listed(classes)}"
+        findings.append(Finding("classes-unnamed", "warning", text, max(1, len(classes)), str(source)))
+    return yolo.read(source, pictures, classes, findings=findings, keypoints=keypoints)
 
 
 def _labelled(root: Path, places: Sequence[Path]) -> tuple[list[yolo.Labelled], list[Finding]]:
@@ -84,40 +92,73 @@ def _labelled(root: Path, places: Sequence[Path]) -> tuple[list[yolo.Labelled], 
         prefix = f"{place.name}/" if len(places) > 1 else ""
         found = _listed(place) if place.is_file() else ((n, place / n) for n in walk(place) if is_picture(n))
         files += [(prefix + name, picture) for name, picture in found]
-    taken: set[Path] = set()
-    out = []
-    for name, picture in files:
-        label = label_of(picture) if picture else None
-        if label:
-            taken.add(label)
-        out.append(yolo.Labelled(name, picture, label))
-    folders = {label.parent for label in taken}
+    labels = LabelFiles()
+    out = [yolo.Labelled(name, picture, labels.of(picture) if picture else None) for name, picture in files]
+    taken = {item.labels for item in out if item.labels}
     stray = sorted(
         str(file)
-        for folder in folders
-        for file in folder.glob("*.txt")
+        for folder in {label.parent for label in taken}
+        for file in labels.in_folder(folder)
         if file not in taken and file.name not in NAMES and not file.name.startswith("README")
     )
     if any(place.is_file() for place in places):
         stray = []  # a list takes some pictures of a folder
-    return out, several([("label-without-picture", "error", stray, "label files have no picture")], str(root))
+    return out, several(
+        [
+            ("label-without-picture", "error", stray, "label files have no picture"),
+            ("case-differs", "warning", labels.renamed, "label files are called otherwise than their picture"),
+        ],
+        str(root),
+    )
 
 
-def label_of(picture: Path) -> Path | None:
-    """The label file of a picture: beside it, or under `labels` where the picture is under `images` (the last such)."""
-    name = os.path.splitext(picture.name)[0] + ".txt"  # noqa: PTH122
-    above = list(picture.parent.parts)
-    for i in range(len(above) - 1, -1, -1):
-        if above[i].casefold() != "images":
-            continue
-        folder = Path(*above[:i])
-        for other in _children(folder, LABELS):
-            candidate = folder.joinpath(other, *above[i + 1 :], name)
-            if candidate.is_file():
-                return candidate
-        break
-    beside = picture.parent / name
-    return beside if beside.is_file() else None
+@dataclass
+class LabelFiles:
+    """Finds the label files of pictures, by listing each folder once. renamed: those whose case differs."""
+
+    renamed: list[str] = field(default_factory=list)
+    _listed: dict[Path, tuple[dict[str, str], dict[str, str]]] = field(default_factory=dict)
+    _places: dict[Path, list[Path]] = field(default_factory=dict)
+
+    def of(self, picture: Path) -> Path | None:
+        """Beside the picture, or under `labels` where it is under `images` (the last such). Unicode forms meet."""
+        name = os.path.splitext(picture.name)[0] + ".txt"  # noqa: PTH122
+        key = unicodedata.normalize("NFC", name)
+        for exact in (True, False):
+            for folder in self._folders(picture.parent):
+                found = self._list(folder)[0 if exact else 1].get(key if exact else key.casefold())
+                if found is not None and not exact:
+                    self.renamed.append(f"{found} of {picture.name}")
+                if found is not None:
+                    return folder / found
+        return None
+
+    def in_folder(self, folder: Path) -> list[Path]:
+        """Every label file of a folder."""
+        return [folder / name for name in self._list(folder)[0].values()]
+
+    def _folders(self, pictures: Path) -> list[Path]:
+        if pictures not in self._places:
+            above = list(pictures.parts)
+            last = next((i for i in range(len(above) - 1, -1, -1) if above[i].casefold() == "images"), None)
+            root = None if last is None else Path(*above[:last])
+            beside = [] if root is None else _children(root, LABELS)
+            found = [root.joinpath(other, *above[(last or 0) + 1 :]) for other in beside] if root else []
+            self._places[pictures] = [*found, pictures]
+        return self._places[pictures]
+
+    def _list(self, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+        """Label files by name in Unicode form NFC, and by that name casefolded."""
+        if folder not in self._listed:
+            try:
+                names = [e.name for e in os.scandir(folder) if e.name[-4:].casefold() == ".txt" and e.is_file()]
+            except PermissionError as error:
+                raise DataError(f"folder cannot be read: {error.strerror}: {folder}") from error
+            except OSError:
+                names = []
+            exact = {unicodedata.normalize("NFC", name): name for name in sorted(names)}
+            self._listed[folder] = exact, {key.casefold(): name for key, name in exact.items()}
+        return self._listed[folder]
 
 
 def _children(folder: Path, names: Iterable[str]) -> list[str]:
@@ -136,9 +177,9 @@ def _listed(path: Path) -> Iterable[tuple[str, Path | None]]:
             yield name.removeprefix("./"), found.path if found else Path(name) if Path(name).is_file() else None
 
 
-def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]], list[str]]:
-    """The classes, the places of each part, and the places that are named and not there."""
-    whole = read_yaml(path)
+def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]], list[str], int]:
+    """The classes, the places of each part, the places that are named and not there, and numbers of keypoints a row."""
+    whole = read_yaml(path, as_text=True)
     if not isinstance(whole, dict):
         raise DataError(f"data.yaml must be a mapping, got {type(whole).__name__}: {path}")
     classes = _class_names(whole, path)
@@ -149,26 +190,42 @@ def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]], list[str]]
     gone: list[str] = []
     for name in PARTS:
         value = whole.get(name)
-        texts = [value] if isinstance(value, str) and value else value if isinstance(value, list) else []
+        texts = value if isinstance(value, list) else [value] if value and value not in {"null", "~"} else []
         places = [_place(str(text), base, path.parent) for text in texts]
         gone += [f"{name}: {text}" for text, place in zip(texts, places, strict=True) if place is None]
         if any(places):
             found[name] = [place for place in places if place]
-    return classes, found or _from_folders(path.parent), gone
+    return classes, found or _from_folders(path.parent), gone, _keypoints(whole.get("kpt_shape"), path)
+
+
+def _keypoints(shape: Any, path: Path) -> int:
+    """How many numbers a row's keypoints take: the product of `kpt_shape`, [keypoints, 2 or 3]."""
+    if shape is None:
+        return 0
+    sides = [int(side) for side in shape if str(side).isdecimal()] if isinstance(shape, list) else []
+    if len(sides) != 2 or sides[1] not in {2, 3}:
+        raise DataError(f"kpt_shape is [keypoints, 2 or 3], got {shape}: {path}")
+    return sides[0] * sides[1]
 
 
 def _class_names(whole: Mapping[str, Any], path: Path) -> list[str]:
     names = whole.get("names")
     if isinstance(names, dict):
+        strange = [key for key in names if not str(key).isdecimal()]
+        if strange:
+            raise DataError(f"names are a list, or names by number ({{0: cat}}), got the key {strange[0]!r}: {path}")
         keys = sorted(names, key=lambda key: int(key))
         if [int(key) for key in keys] != list(range(len(keys))):
             raise DataError(f"names must be numbered from 0 without gaps, got {keys}: {path}")
         names = [names[key] for key in keys]
     if not isinstance(names, list) or not names:
         raise DataError(f"data.yaml has no list of names: {path}")
-    if isinstance(whole.get("nc"), int) and whole["nc"] != len(names):
+    if str(whole.get("nc", "")).isdecimal() and int(whole["nc"]) != len(names):
         raise DataError(f"nc is {whole['nc']}, but there are {len(names)} names: {path}")
-    return [str(name) for name in names]
+    bad = next((i for i, name in enumerate(names) if not isinstance(name, str) or not name.strip()), None)
+    if bad is not None:
+        raise DataError(f"name {bad} must be a text, got {names[bad]!r}: {path}")
+    return names
 
 
 def _place(text: str, *bases: Path) -> Path | None:
@@ -216,6 +273,9 @@ def _is_data_yaml(path: Path) -> bool:
 
 
 def _yaml(root: Path) -> Path | None:
+    for name in ("data.yaml", "data.yml"):
+        if (root / name).is_file():
+            read_yaml(root / name)  # a DataError where it is broken: the names would be lost without a word
     files = sorted([*root.glob("*.yaml"), *root.glob("*.yml")], key=lambda file: (file.stem != "data", file.name))
     return next((file for file in files if _is_data_yaml(file)), None)
 

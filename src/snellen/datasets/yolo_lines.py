@@ -1,7 +1,9 @@
 """The lines of a YOLO label file: `class cx cy w h`, in parts of the picture's sides.
 
 A row of five numbers is a box; one of seven or more, odd in count, is a polygon whose bounding box is meant; each row
-for itself. In a file of predictions a sixth number is the confidence.
+for itself. In a file of predictions a sixth number is the confidence. Where data.yaml gives a `kpt_shape`, rows hold a
+box and its keypoints: the box is read. Without it, a row whose every third number is a keypoint's visibility (0, 1 or
+2) is no polygon, and told.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from typing import Literal
 
 SLACK = 1e-6
 """How far a normalised number may lie outside 0..1 by rounding."""
+
+MOST = 100_000
+"""A class number beyond this is no class."""
 
 PIXELS = 2.0
 """A number above this is one of pixels."""
@@ -31,26 +36,31 @@ class Lines:
     numbers: list[int] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     polygons: int = 0
+    posed: int = 0
 
 
-def read_lines(text: str, *, kind: Literal["truth", "predictions"] = "truth") -> Lines:
-    """The rows of `text`."""
+def read_lines(text: str, *, kind: Literal["truth", "predictions"] = "truth", keypoints: int = 0) -> Lines:
+    """The rows of `text`. keypoints: how many numbers of keypoints follow each box (0: there are none)."""
     lines = Lines()
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words:
             continue
         try:
-            _add(lines, words, number, kind)
+            _add(lines, words, number, kind, keypoints)
         except ValueError as problem:
             lines.problems.append(f"line {number}: {problem}")
     return lines
 
 
-def _add(lines: Lines, words: Sequence[str], number: int, kind: str) -> None:
+def _add(lines: Lines, words: Sequence[str], number: int, kind: str, keypoints: int) -> None:
+    if any(word.endswith((",", ";")) for word in words[:-1]) or (len(words) == 1 and set(words[0]) & set(",;")):
+        found = "1 field" if len(words) == 1 else f"{len(words)} with commas or semicolons"
+        raise ValueError(f"expected 5 numbers separated by spaces, found {found}")
+    if keypoints and len(words) == 5 + keypoints:
+        words = words[:5]
+        lines.posed += 1
     count = len(words)
-    if count == 1 and "," in words[0]:
-        raise ValueError("expected 5 numbers separated by spaces, found 1 field")
     label = _label(words[0], least=-1 if kind == "predictions" else 0)
     values = [_finite(word) for word in words[1:]]
     score = None
@@ -61,6 +71,8 @@ def _add(lines: Lines, words: Sequence[str], number: int, kind: str) -> None:
     elif count != 5 and (count < 7 or count % 2 == 0):
         hint = ": is this a file of predictions, with confidences?" if count == 6 else ""
         raise ValueError(f"{count} numbers, expected 5 (a box) or an odd number from 7 (a polygon){hint}")
+    if len(values) > 4 and _is_posed(values):
+        raise ValueError(f"{count} numbers look like a box with keypoints: data.yaml must give their kpt_shape")
     box = (values[0], values[1], values[2], values[3]) if len(values) == 4 else _around(values)
     _check(values)
     lines.labels.append(label)
@@ -78,12 +90,20 @@ def _label(word: str, *, least: int) -> int:
         raise ValueError(f'class "{word}" is not a number') from None
     if not math.isfinite(value) or value != int(value) or value < least:
         raise ValueError(f'class "{word}" is not a whole number from {least}')
+    if value > MOST:
+        raise ValueError(f'class "{word}" is beyond {MOST:,}')
     return int(value)
+
+
+def _is_posed(values: Sequence[float]) -> bool:
+    """Whether these are a box and keypoints of x, y and visibility, 2 ("visible") among them: no polygon's corner."""
+    seen = values[6::3]
+    return len(values) % 3 == 1 and 2 in seen and set(seen) <= {0, 1, 2}
 
 
 def _finite(word: str) -> float:
     try:
-        value = float(word)
+        value = float(word.replace("_", "?"))  # Python reads 1_0
     except ValueError:
         raise ValueError(f"{word!r} is not a number") from None
     if not math.isfinite(value):

@@ -138,6 +138,13 @@ def _areas(raw: Raw, boxes: Float) -> Float:
     return np.where(changed, np.fmin(raw.area, plain), raw.area)
 
 
+def _plain_areas(raw: Raw, seen: Seen) -> Raw:
+    plain = np.prod(sides(raw), axis=1)
+    with np.errstate(invalid="ignore"):
+        odd = (raw.area <= 0) | (raw.area > plain)
+    return replace(raw, area=np.where(odd, plain, raw.area))
+
+
 def _unrepeat(raw: Raw, seen: Seen) -> Raw:
     if not len(raw.boxes):
         return raw
@@ -267,6 +274,7 @@ REPAIRS: Mapping[str, Repair] = {
     ),
     "duplicate-file": Repair("images of one file become one, with the boxes of all", _merge_files),
     "shared-picture": Repair("images of one file become one, with the boxes of all", _merge_files),
+    "area-differs": Repair("areas are those of the boxes", _plain_areas),
     "repeated-box": Repair("of equal boxes one is kept", _unrepeat),
     "missing-picture": Repair("images without a picture are left out", _drop_missing),
     "unreadable-picture": Repair("images whose picture cannot be read are left out", _drop_blind),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from snellen.bench import scoring
 from snellen.bench.config import read_bench
 from snellen.bench.execute import Done, execute
 from snellen.bench.forecast import forecast
-from snellen.bench.notes import at_recalls, points
+from snellen.bench.notes import at_recalls, notes, points
 from snellen.bench.plan import jobs_of
 from snellen.bench.table import conclude
 from snellen.cli.app import main
@@ -27,6 +28,9 @@ from snellen.evals.points import best_on, reaching
 from snellen.evals.scores import score
 from snellen.evals.tasks import open_task
 from snellen.models.fake import FakeModel
+from snellen.report.blocks import Findings
+from snellen.report.decision import decided
+from snellen.report.grids import Grid
 from snellen.runs.loop import run
 from snellen.runs.store import Run
 
@@ -89,6 +93,13 @@ def test_the_threshold_of_imported_predictions_comes_from_valid_predictions(fold
         f"{name} at vlm's recall (1.000): precision 1.000, F1 1.000, boxes scored 0.6 and higher."
         for name in ("detector", "all")
     ]
+    opening, _, beside, *_ = decided([decision])
+    assert isinstance(opening, Findings)
+    assert not any("recall" in sentence for _, said in opening.items for sentence in said)
+    assert isinstance(beside, Grid)
+    assert beside.rows == (("detector", "vlm", 1.0, 1.0, 1.0, 0.6), ("all", "vlm", 1.0, 1.0, 1.0, 0.6))
+    many = replace(decision, rows=decision.rows * 3)
+    assert notes(many)[-1] == "Models with confidences at the recall of those without: 6 rows in the report."
 
 
 def test_a_fixed_point_is_for_boxes_with_scores(folder: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from snellen.core.errors import StoreError
 from snellen.report.inputs import comparable, parts, views_of
+from snellen.report.overview import about
 from snellen.runs.manifest import Manifest
 from snellen.runs.store import Run
 
@@ -48,3 +49,9 @@ def test_runs_scored_by_other_rules_stand_apart(star: dict[str, Run]) -> None:
     strict = replace(other, results=replace(other.results, guard={**other.results.guard, "reader": "letters"}))
     assert len(parts([one, other])) == 1
     assert len(parts([one, strict])) == 2
+
+
+def test_data_sets_of_a_bench_stand_apart_under_names_of_their_own(star: dict[str, Run]) -> None:
+    views = views_of([star["large"], star["narrow"]], ["mine", "mine"], ["first", "second"])
+    assert [[view.title for view in part] for part in parts(views)] == [["mine, first"], ["mine, second"]]
+    assert about(views[:1]).startswith("first: civet/single-object (")

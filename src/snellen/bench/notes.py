@@ -8,7 +8,14 @@ from snellen.evals.resolution import sentence as resolution
 
 def notes(decision: Decision) -> list[str]:
     """All of it, a sentence or two each."""
-    return [*sizes(decision), *natives(decision), *points(decision), *at_recalls(decision)]
+    recalls = at_recalls(decision)
+    if len(recalls) > MOST:
+        recalls = [f"Models with confidences at the recall of those without: {len(recalls)} rows in the report."]
+    return [*sizes(decision), *natives(decision), *points(decision), *recalls]
+
+
+MOST = 4
+"""So many lines about recalls stand on a terminal."""
 
 
 def costs(decision: Decision) -> list[str]:

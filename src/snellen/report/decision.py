@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
 from snellen.bench.execute import Done
-from snellen.bench.notes import at_recalls, costs, natives, points, sizes
+from snellen.bench.notes import costs, natives, points, sizes
 from snellen.bench.plan import EXAM, IMPORTED, Job
 from snellen.bench.table import Outcome, entry_name
 from snellen.core.specs import Json
@@ -24,21 +25,23 @@ from snellen.report.patterns import patterns
 def bench_report(bench: Bench, done: Sequence[Done], outcome: Outcome, out: Path) -> Path:
     """Writes the report of a bench and returns the page's path."""
     scored = [(each.run, each.job) for each in done if each.state == "done" and each.run is not None]
-    names = run_names(bench, [job for _, job in scored])
+    jobs = [job for _, job in scored]
+    data = [job.data for job in jobs] if len(bench.data) > 1 else None
     opening = (decision_section(bench, outcome), *further_sections(outcome), *probe_sections(done))
-    return report([run for run, _ in scored], out, opening=opening, names=names)
+    return report([run for run, _ in scored], out, opening=opening, names=run_names(jobs), data=data)
 
 
-def run_names(bench: Bench, jobs: Sequence[Job]) -> list[str]:
-    """What the runs are called on the page: as in the tables, with seed and data set where there are several."""
+def run_names(jobs: Sequence[Job]) -> list[str]:
+    """What the runs are called beside others of their data set: as in the tables, with the seed where there are
+    several.
+    """
     several = len({job.regime for job in jobs} - {IMPORTED, EXAM}) > 1
-    seeds = len({job.seed for job in jobs}) > 1
-    names = []
-    for job in jobs:
-        name = entry_name(job.model, job.regime, several=several)
-        name += f" seed {job.seed}" if seeds and job.regime != IMPORTED else ""
-        names.append(name if len(bench.data) == 1 else f"{name}, {job.data}")
-    return names
+    seeds = Counter((job.data, job.model, job.regime) for job in jobs)
+    return [
+        entry_name(job.model, job.regime, several=several)
+        + (f" seed {job.seed}" if seeds[job.data, job.model, job.regime] > 1 else "")
+        for job in jobs
+    ]
 
 
 def decision_section(bench: Bench, outcome: Outcome) -> Section:
@@ -73,10 +76,12 @@ def further_sections(outcome: Outcome) -> tuple[Section, ...]:
 
 def decided(decisions: Sequence[Decision]) -> list[Block]:
     """Sentences first, then a table and figures for each."""
-    said = ((_title(d), (d.sentence, *costs(d), *points(d), *at_recalls(d))) for d in decisions)
+    said = ((_title(d), (d.sentence, *costs(d), *points(d))) for d in decisions)
     blocks: list[Block] = [Findings(tuple(said))]
     for decision in decisions:
         blocks.append(table(decision))
+        beside = recalls(decision)
+        blocks += [beside] if beside.rows else []
         figures = [f for f in (forest(decision), *(pareto(decision, axis) for axis in AXES)) if f is not None]
         if figures:
             blocks.append(Figures(tuple(figures)))
@@ -105,6 +110,26 @@ COSTS = {
     "unreadable": Column("Unreadable", "count"),
 }
 """Columns that are shown where any entry has something in them."""
+
+
+def recalls(decision: Decision) -> Grid:
+    """What models with confidences reach where they find as much as each of those without; no rows without both."""
+    columns = (
+        Column("Model"),
+        Column("finding as much as"),
+        Column("Recall, %", "percent"),
+        Column("Precision, %", "percent"),
+        Column("F1, %", "percent"),
+        Column("Boxes scored from", "number"),
+    )
+    rows = tuple(
+        (row.name, told["beside"], told["recall"], told.get("precision"), told.get("f1"), told["min_score"])
+        for row in decision.rows
+        for told in row.facts.get("at_recall", ())
+    )
+    title = f"{_title(decision)}: models with confidences at the recall of those without"
+    note = "A model without confidences has one operating point; dashes: the other never finds as much."
+    return Grid(f"recalls-{_slug(decision.data)}", title, columns, rows, note)
 
 
 def _gap_note(decision: Decision) -> str:

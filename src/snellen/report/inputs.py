@@ -26,13 +26,22 @@ NAMED = 32
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A run as the report sees it. `name` tells it from the others on the page, `slug` names its files."""
+    """A run as the report sees it. `name` tells it from the others of its data set, `slug` names its files.
+
+    data: what a bench calls the data set; "" elsewhere.
+    """
 
     name: str
     slug: str
     run: Run
     results: Results
     tables: Tables
+    data: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name that tells it from all others on the page."""
+        return f"{self.name}, {self.data}" if self.data else self.name
 
     @property
     def model(self) -> str:
@@ -99,15 +108,17 @@ class View:
         return sorted(found, key=lambda pair: pair[0])
 
 
-def views_of(runs: Sequence[Run], names: Sequence[str] | None = None) -> list[View]:
+def views_of(runs: Sequence[Run], names: Sequence[str] | None = None, data: Sequence[str] | None = None) -> list[View]:
     """The runs under names that differ: the model; then the options of the task, then the folder, where needed. Or
-    under `names`, one a run, all different.
+    under `names`, one a run, all different within each of the data sets `data`, one a run.
 
     StoreError where a run was not scored.
     """
     return [
-        View(name, f"run-{i}", run, Results.from_json(run.results()), run.tables())
-        for i, (run, name) in enumerate(zip(runs, names or names_of(runs), strict=True), 1)
+        View(name, f"run-{i}", run, Results.from_json(run.results()), run.tables(), of)
+        for i, (run, name, of) in enumerate(
+            zip(runs, names or names_of(runs), data or [""] * len(runs), strict=True), 1
+        )
     ]
 
 
@@ -120,8 +131,8 @@ def comparable(views: Sequence[View]) -> list[list[View]]:
 
 
 def parts(views: Sequence[View]) -> list[list[View]]:
-    """Runs that may stand in one table: no two of them give different truths, or samples, to one kind of question, or
-    were scored by different rules.
+    """Runs that may stand in one table: of one data set of a bench, no two of them give different truths, or samples,
+    to one kind of question, or were scored by different rules.
     """
     found: list[list[View]] = []
     for view in views:
@@ -134,6 +145,8 @@ def parts(views: Sequence[View]) -> list[list[View]]:
 
 
 def _agree(one: View, other: View) -> bool:
+    if one.data != other.data:
+        return False
     if one.grounded or other.grounded:
         return one.grounded == other.grounded and one.results.guard == other.results.guard
     guards = ({k: v for k, v in view.results.guard.items() if k not in {"truth", "samples"}} for view in (one, other))

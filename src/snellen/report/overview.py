@@ -51,7 +51,8 @@ def about(group: Sequence[View]) -> str:
     tasks = dict.fromkeys(_task(view) for view in group)
     questions = dict.fromkeys(question for view in group for question in view.questions if question)
     asked = f": {', '.join(questions)}" if 0 < len(questions) <= 4 else ""
-    return f"{', '.join(tasks)}{asked} ({len(group[0].outcomes):,} samples)"
+    samples = f"({len(group[0].outcomes):,} samples)"
+    return f"{group[0].data}: {', '.join(tasks)} {samples}" if group[0].data else f"{', '.join(tasks)}{asked} {samples}"
 
 
 def _task(view: View) -> str:

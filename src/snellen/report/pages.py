@@ -40,19 +40,21 @@ def report(
     pictures: int | None = None,
     opening: Sequence[Section] = (),
     names: Sequence[str] | None = None,
+    data: Sequence[str] | None = None,
     on: Literal["all", "common"] = "all",
 ) -> Path:
     """Writes the report of scored `runs` into the folder `out` and returns the page's path.
 
     single_file: everything stands in `index.html`; PNG files are left out. pictures: at most so many per run (by
     default 5,000 with boxes, 120 answers, 24 of either in a single file). opening: sections that stand first.
-    names: what the runs are called, all different (by default: by what tells them apart). on: all samples, or those
+    names: what the runs are called, all different (by default: by what tells them apart). data: which data set of a
+    bench each is about: those of different ones stand in parts of their own. on: all samples, or those
     that every run answered.
     StoreError where a run was not scored or `out` holds other files.
     """
     if not runs:
         raise InputError("a report needs at least one run")
-    views = views_of(runs, names)
+    views = views_of(runs, names, data)
     if on == "common":
         views = on_common(views)
     prepare(out, views)

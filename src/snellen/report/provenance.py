@@ -20,10 +20,10 @@ def failures(views: Sequence[View]) -> Section:
         reasons = Counter(reason for reason in view.outcomes["reason"].tolist() if reason)
         if reasons:
             pairs = tuple((f"{count:,} x", reason) for reason, count in reasons.most_common(SHOWN))
-            blocks.append(Fold(f"Why replies of {view.name} could not be read whole", pairs))
+            blocks.append(Fold(f"Why replies of {view.title} could not be read whole", pairs))
         failed = view.failures
         if failed:
-            title = f"Requests of {view.name} that failed ({len(failed):,}; the first {min(SHOWN, len(failed))} shown)"
+            title = f"Requests of {view.title} that failed ({len(failed):,}; the first {min(SHOWN, len(failed))} shown)"
             pairs = tuple(
                 (f"{key.sample} {key.call}".strip(), f"{reply.cause}: {reply.message} ({reply.attempts} attempts)")
                 for key, reply in failed[:SHOWN]
@@ -39,7 +39,7 @@ def _statuses(views: Sequence[View]) -> Grid:
         status, salvage = Counter(view.outcomes["status"].tolist()), Counter(view.outcomes["salvage"].tolist())
         salvaged = sum(count for grade, count in salvage.items() if grade != "intact")
         counts = (*(status.get(s, 0) for s in statuses), salvaged, int(view.outcomes["unread"].sum()))
-        rows.append((view.name, *counts, len(view.failures)))
+        rows.append((view.title, *counts, len(view.failures)))
     names = ("Read", "Malformed", "Cut off", "Refused", "Salvaged", "Items not read", "Requests failed")
     columns = (Column("Run"), *(Column(name, "count") for name in names))
     note = (
@@ -70,6 +70,6 @@ def manifests(views: Sequence[View]) -> Section:
             *((f"fact: {name}", json.dumps(value, default=str)) for name, value in view.results.facts.items()),
             *((f"guard: {name}", json.dumps(value, default=str)) for name, value in view.results.guard.items()),
         )
-        blocks.append(Fold(view.name, pairs))
+        blocks.append(Fold(view.title, pairs))
     blocks.append(Text("Everything here can be computed again from the runs' folders without the models.", "note"))
     return Section("manifest", "What was run", tuple(blocks))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ from snellen.core.errors import DataError, unknown
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import walk
 from snellen.datasets.number_rows import NumberRows, Numbers
+from snellen.datasets.ratings import DELIMITERS
 from snellen.datasets.rows import Gathered, Rows, required
 from snellen.datasets.text import read_text
+from snellen.datasets.yolo_layout import NAMES
 from snellen.datasets.yolo_lines import read_lines
 
 
@@ -85,18 +87,25 @@ def detectron2(path: Path) -> Rows:
 
 
 def yolo(path: Path) -> Rows:
-    """A folder of YOLO txt, `class cx cy w h [confidence]` in parts of the side; file stems name the pictures."""
+    """A folder of YOLO txt, `class cx cy w h [confidence]` in parts of the side (or polygons, with a confidence behind
+    them); file stems name the pictures. Files that name classes are passed over.
+    """
     gathered = Gathered(path)
     folder = path if path.is_dir() else path.parent
-    files = [name for name in walk(folder) if name.endswith(".txt")] if path.is_dir() else [path.name]
+    files = [name for name in walk(folder) if _is_labels(name)] if path.is_dir() else [path.name]
     if not files:
         raise DataError(f"no txt files: {path}")
     for name in files:
         lines = read_lines(read_text(folder / name), kind="predictions")
         if lines.problems:
             raise DataError(f"{lines.problems[0]}: {folder / name}")
-        gathered.add([name.removesuffix(".txt")] * len(lines.labels), lines.labels, lines.boxes, lines.scores)
+        gathered.add([name[:-4]] * len(lines.labels), lines.labels, lines.boxes, lines.scores)
     return gathered.rows(("stem",), ("index0",), order="cxcywh", unit=True)
+
+
+def _is_labels(name: str) -> bool:
+    last = name.rpartition("/")[2]
+    return last[-4:].casefold() == ".txt" and last not in NAMES and not last.startswith("README")
 
 
 def fiftyone(path: Path) -> Rows:
@@ -110,32 +119,50 @@ def fiftyone(path: Path) -> Rows:
         else:
             parts[key] = value
     gathered = Gathered(path)
+    doubts: tuple[str, ...] = ()
     if isinstance(parts.get("labels"), dict):
-        found = {name: entry or [] for name, entry in parts["labels"].items()}
+        found = [(name, entry or []) for name, entry in parts["labels"].items()]
     elif isinstance(parts.get("samples"), list):
-        found = {str(s.get("filepath")): _detections(s) for s in parts["samples"] if isinstance(s, dict)}
+        required(parts["samples"], ("filepath",), path)
+        name, others = _field(parts["samples"])
+        found = [(str(sample["filepath"]), _detections(sample, name)) for sample in parts["samples"]]
+        if others:
+            doubts = (f"the field {name!r} is read, {', '.join(map(repr, others))} are not",)
     else:
         raise DataError(f"a FiftyOne export has labels or samples, got {', '.join(parts) or 'nothing'}: {path}")
     classes = parts.get("classes") or []
-    for name, items in found.items():
+    if not isinstance(classes, list):
+        raise DataError(f"classes must be a list of names, got {str(classes)[:80]}: {path}")
+    for name, items in found:
         required(items, ("label", "bounding_box"), path, start=gathered.count)
         labels = [
-            classes[i["label"]] if type(i["label"]) is int and i["label"] < len(classes) else i["label"] for i in items
+            classes[label] if type(label) is int and 0 <= label < len(classes) else label
+            for label in (item["label"] for item in items)
         ]
         gathered.add(
             [name] * len(items), labels, [i["bounding_box"] for i in items], [i.get("confidence") for i in items]
         )
-    return gathered.rows(("name", "stem"), ("name",), unit=True)
+    return gathered.rows(("name", "stem"), ("name",), unit=True, doubts=doubts)
 
 
-def _detections(sample: Mapping[str, Any]) -> list[Any]:
-    fields: list[list[Any]] = [
-        value["detections"]
-        for value in sample.values()
-        if isinstance(value, dict) and isinstance(value.get("detections"), list)
-    ]
-    scored = [items for items in fields if any(isinstance(i, dict) and i.get("confidence") is not None for i in items)]
-    return (scored or fields or [[]])[0]
+def _field(samples: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
+    """The field of all samples that is read (the first that has confidences), and others that have some too."""
+    scored: dict[str, bool] = {}
+    for sample in samples:
+        for name, value in sample.items():
+            items = value.get("detections") if isinstance(value, dict) else None
+            if isinstance(items, list):
+                sure = any(isinstance(i, dict) and i.get("confidence") is not None for i in items)
+                scored[name] = scored.get(name, False) or sure
+    with_scores = [name for name, sure in scored.items() if sure]
+    chosen = next(iter(with_scores or scored), "")
+    return chosen, [name for name in with_scores if name != chosen]
+
+
+def _detections(sample: Mapping[str, Any], field: str) -> list[Any]:
+    value = sample.get(field)
+    items = value.get("detections") if isinstance(value, dict) else None
+    return items if isinstance(items, list) else []
 
 
 IMAGE_COLUMNS = ("image", "image_name", "image_path", "file_name", "filename", "source", "image_id")
@@ -147,7 +174,10 @@ def supervision(path: Path) -> Rows:
     of custom data that names the picture (`image`, `file_name` ...).
     """
     if path.suffix == ".csv":
-        items: list[dict[str, Any]] = [dict(row) for row in csv.DictReader(io.StringIO(read_text(path)))]
+        text = read_text(path)
+        head = text.partition("\n")[0]
+        sign = max(DELIMITERS, key=head.count)
+        items: list[dict[str, Any]] = [dict(row) for row in csv.DictReader(io.StringIO(text), delimiter=sign)]
     else:
         items = [item for _, chunk in JsonStream(path) for item in chunk]
     required(items, ("x_min", "y_min", "x_max", "y_max"), path)
@@ -159,27 +189,29 @@ def supervision(path: Path) -> Rows:
         named = bool(items[0].get("class_name"))
         gathered.add(
             [item[column] for item in items],
+            [item["class_name"] if named else _whole(item.get("class_id"), i, path) for i, item in enumerate(items)],
+            [[_number(item[k], i, path) for k in ("x_min", "y_min", "x_max", "y_max")] for i, item in enumerate(items)],
             [
-                item["class_name"] if named else _number(item.get("class_id"), i, path, int)
-                for i, item in enumerate(items)
-            ],
-            [
-                [_number(item[k], i, path, float) for k in ("x_min", "y_min", "x_max", "y_max")]
-                for i, item in enumerate(items)
-            ],
-            [
-                None if item.get("confidence") in {None, ""} else _number(item["confidence"], i, path, float)
+                None if item.get("confidence") in (None, "") else _number(item["confidence"], i, path)
                 for i, item in enumerate(items)
             ],
         )
     return gathered.rows(("name", "stem", "id"), ("name", "index0"), order="xyxy")
 
 
-def _number(value: Any, row: int, path: Path, kind: Callable[[Any], Any]) -> Any:
+def _number(value: Any, row: int, path: Path) -> float:
     try:
-        return kind(value)
+        return float(value)
     except (TypeError, ValueError) as error:
         raise DataError(f"prediction {row}: {value!r} is not a number: {path}") from error
+
+
+def _whole(value: Any, row: int, path: Path) -> int:
+    """`0`, also `0.0` as pandas writes it."""
+    found = _number(value, row, path)
+    if not found.is_integer():
+        raise DataError(f"prediction {row}: {value!r} is not a whole number: {path}")
+    return int(found)
 
 
 FORMATS: Mapping[str, Callable[[Path], Rows]] = {

@@ -11,12 +11,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from snellen.core.detections import BoxTable, Int, sound
+from snellen.core.detections import BoxTable, Float, Int, sound
 from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.labels import ClassIndex
 from snellen.core.specs import Json
 from snellen.datasets.dataset import Dataset
-from snellen.datasets.findings import Finding, listed
+from snellen.datasets.findings import Finding, counted, listed
 from snellen.datasets.prediction_files import reader_of
 from snellen.datasets.raw import index_of
 from snellen.datasets.rows import ImageKind, LabelKind, Rows
@@ -111,7 +111,7 @@ def read_predictions(
         "unknown-category": int((label[keep] < 0).sum()),
         "missing-score": int(np.isnan(scores).sum()),
     }
-    findings = _findings(counts, rows, image, label, source)
+    findings = _findings(counts, rows, image, label, source) + _oddities(rows, boxes, image, dataset, source)
     if rivals and classes_by != "id":
         raise SpecError(
             f"the classes of these predictions can be read as {classes_by} or as {rivals[0]}, with different results: "
@@ -146,6 +146,33 @@ def _findings(counts: Mapping[str, int], rows: Rows, image: Int, label: Int, sou
             text = f"{counts[code]:,} of {len(rows):,} predictions {what}" + (f" ({listed(names)})" if names else "")
             found.append(Finding(code, "warning", text, counts[code], str(source), tuple(names)))
     return found
+
+
+def _oddities(rows: Rows, boxes: Float, image: Int, dataset: Dataset, source: Path) -> list[Finding]:
+    """What can be read and is hardly meant: boxes in another unit or order, scores that are no confidences."""
+    found = [("several-fields", 1, doubt) for doubt in rows.doubts]
+    if not len(rows):
+        return [Finding("no-predictions", "warning", "there is no prediction in it", 1, str(source))]
+    written = rows.boxes[np.isfinite(rows.boxes).all(axis=1)]
+    if not rows.unit and len(written) and (np.abs(written) <= 1).all() and (written != np.round(written)).any():
+        found.append(("other-unit", len(rows), "all boxes lie within 1 px: are they in parts of the sides?"))
+    if rows.unit and len(written) and (np.abs(written) > 2).any(axis=1).all():
+        found.append(("other-unit", len(rows), "all boxes lie more than a side beyond their picture: are they in px?"))
+    sizes = np.vstack([dataset.sizes, [[0, 0]]])[image]  # -1, no image: the last row
+    with np.errstate(invalid="ignore"):
+        far = (sizes > 0).all(axis=1) & ((boxes[:, 2:] > 1.1 * sizes + 2) | (boxes[:, :2] < -0.1 * sizes - 2)).any(
+            axis=1
+        )
+        odd = (rows.scores < 0) | (rows.scores > 1)
+    if far.any() and not rows.unit:
+        text = counted(int(far.sum()), "boxes reach far beyond their picture: is the order of their numbers right?")
+        found.append(("leaving-box", int(far.sum()), text))
+    if odd.any():
+        span = f"{np.nanmin(rows.scores):g} to {np.nanmax(rows.scores):g}"
+        found.append(
+            ("odd-score", int(odd.sum()), f"scores from {span} are no confidences (0 to 1): they rank, no more")
+        )
+    return [Finding(code, "warning", text, n, str(source)) for code, n, text in found]
 
 
 def _numbered(classes: Sequence[str], first: int, source: Path) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ class Rows:
     """images, labels: references, a list or an integer column. boxes: xyxy (n, 4), px or parts of the side (`unit`).
 
     scores: float64 (n,), NaN where missing. image_kinds, label_kinds: what the references may be, likeliest first.
+    doubts: what the reader had to choose, in words.
     """
 
     images: Sequence[Any]
@@ -32,6 +34,7 @@ class Rows:
     image_kinds: tuple[ImageKind, ...]
     label_kinds: tuple[LabelKind, ...]
     unit: bool = False
+    doubts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -73,6 +76,7 @@ class Gathered:
         *,
         order: str = "xywh",
         unit: bool = False,
+        doubts: tuple[str, ...] = (),
     ) -> Rows:
         """All rows; `order` is that of the boxes gathered."""
         boxes = np.concatenate(self.boxes) if self.boxes else np.zeros((0, 4))
@@ -83,7 +87,8 @@ class Gathered:
                 boxes = np.column_stack([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2])
         scores = np.concatenate(self.scores) if self.scores else np.zeros(0)
         images, labels = self.images.column(), self.labels.column()
-        return Rows(images, labels, as_boxes(boxes), scores, image_kinds, label_kinds, unit)  # type: ignore[arg-type]
+        kinds = (image_kinds, label_kinds)
+        return Rows(images, labels, as_boxes(boxes), scores, *kinds, unit, doubts)  # type: ignore[arg-type]
 
     def _references(self, what: str, values: Iterable[Any]) -> list[Any]:
         found = [int(v) if type(v) is float and v.is_integer() else v for v in values]
@@ -105,13 +110,15 @@ class Gathered:
 
     def _scores(self, scores: Sequence[Any], start: int) -> Float:
         for i, score in enumerate(scores):
-            if score is not None and type(score) not in {int, float}:
+            if score is not None and (type(score) not in {int, float} or math.isinf(score)):
                 raise DataError(f"prediction {start + i}: a score must be a number, got {score!r}: {self.source}")
         return np.array([np.nan if score is None else score for score in scores], dtype=np.float64)
 
 
 def required(items: Sequence[Any], keys: Sequence[str], source: Path, *, start: int = 0) -> None:
-    """DataError where an item is no mapping with these keys."""
+    """DataError where these are no list, or an item is no mapping with these keys."""
+    if not isinstance(items, list):
+        raise DataError(f"predictions must be a list, got {str(items)[:80]} after {start:,} others: {source}")
     for i, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise DataError(f"prediction {start + i} must be an object, got {str(item)[:80]!r}: {source}")

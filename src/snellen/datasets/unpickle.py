@@ -64,7 +64,7 @@ def read_pickle(path: Path, *, member: str | None = None) -> Any:
     except DataError:
         raise
     except Exception as error:  # a broken pickle raises nearly anything
-        raise DataError(f"this pickle is not read: {error}: {path}") from error
+        raise DataError(f"this pickle is not read: {str(error) or type(error).__name__}: {path}") from error
 
 
 def _member(archive: zipfile.ZipFile, member: str | None, path: Path) -> str:

@@ -1,9 +1,9 @@
 """The lines of a YOLO label file: `class cx cy w h`, in parts of the picture's sides.
 
 A row of five numbers is a box; one of seven or more, odd in count, is a polygon whose bounding box is meant; each row
-for itself. In a file of predictions a sixth number is the confidence. Where data.yaml gives a `kpt_shape`, rows hold a
-box and its keypoints: the box is read. Without it, a row whose every third number is a keypoint's visibility (0, 1 or
-2) is no polygon, and told.
+for itself. In a file of predictions a sixth number is the confidence, and so is one behind a polygon. Where data.yaml
+gives a `kpt_shape`, rows hold a box and its keypoints: the box is read. Without it, a row whose every third number is a
+keypoint's visibility (0, 1 or 2) is no polygon, and told.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _add(lines: Lines, words: Sequence[str], number: int, kind: str, keypoints: 
     label = _label(words[0], least=-1 if kind == "predictions" else 0)
     values = [_finite(word) for word in words[1:]]
     score = None
-    if count == 6 and kind == "predictions":
+    if kind == "predictions" and (count == 6 or (count >= 8 and count % 2 == 0)):
         score = values.pop()
         if not 0 <= score <= 1:
             raise ValueError(f"confidence {score:g} outside 0..1")
@@ -114,7 +114,8 @@ def _finite(word: str) -> float:
 def _check(values: Sequence[float]) -> None:
     """Pixels instead of parts, and centres outside, are faults; a box that leaves the picture is one for `check`."""
     if max(values) > PIXELS:
-        raise ValueError(f"values over 1: not normalised ({max(values):g})")
+        hint = ": is the last one a track's number?" if len(values) == 6 and values[-1] == max(values) else ""
+        raise ValueError(f"values over 1: not normalised ({max(values):g}){hint}")
     if len(values) == 4:
         for name, value in zip(("centre x", "centre y", "width", "height"), values, strict=True):
             if not -SLACK <= value <= 1 + SLACK:

@@ -226,3 +226,65 @@ def test_an_unreadable_picture_of_a_world_is_told(tmp_path: Path) -> None:
     (tmp_path / "images/1.png").write_bytes(b"no picture")
     assert "unreadable-picture" in codes(tmp_path)
     assert len(parts_of(tmp_path)) == 1
+
+
+def groups_of(tmp_path: Path, text: str) -> Any:
+    from snellen.datasets.split import with_groups
+
+    data = load_data(coco(tmp_path, images=[IMAGE, IMAGE | {"id": 2, "file_name": "b.png"}]))
+    (tmp_path / "groups.csv").write_text(text, encoding="utf-8")
+    return with_groups(data, tmp_path / "groups.csv").attributes["site"].tolist()
+
+
+def test_a_table_of_groups_may_have_semicolons_a_mark_and_a_line_twice(tmp_path: Path) -> None:
+    assert groups_of(tmp_path, "\ufeffimage;site\na.png;s 1\n\nb.png;s2\na.png;s 1\n") == ["s 1", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [("a.png,s1\nb.png,s2\na.png,s9\n", "in two groups, 's1' and 's9'"), ("a.png,s1\nb.png,\n", "line 3 must hold")],
+)
+def test_a_picture_in_two_groups_or_in_none_is_refused(tmp_path: Path, lines: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        groups_of(tmp_path, "image,site\n" + lines)
+
+
+def test_nothing_is_written_outside_the_folder(tmp_path: Path) -> None:
+    from snellen.core.errors import SpecError
+    from snellen.datasets.split import split_data
+    from snellen.datasets.write import write_data
+
+    data = load_data(coco(tmp_path / "in", images=[IMAGE, IMAGE | {"id": 2, "file_name": "b.png"}]))
+    result = split_data(data, ratios={"../x": 0.5, "b": 0.5})
+    with pytest.raises(SpecError, match=r"'\.\./x'"):
+        write_data(result.dataset, tmp_path / "deep/out", format="coco")
+    assert not (tmp_path / "deep").exists()
+
+
+def test_a_folder_of_pictures_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such folder of pictures"):
+        load_data(coco(tmp_path), images=tmp_path / "gone")
+
+
+@pytest.mark.parametrize("name", ["images/a.png", "x/images/y/a.png", "Images/a.png"])
+def test_labels_are_written_where_readers_of_yolo_look(tmp_path: Path, name: str) -> None:
+    from snellen.datasets.write import write_data
+
+    folder = coco(tmp_path / "in", images=[IMAGE | {"file_name": name}])
+    picture(folder / name)
+    write_data(load_data(folder), tmp_path / "out", format="yolo")
+    again = load_data(tmp_path / "out")
+    assert again.truth.images == (name,)
+    np.testing.assert_allclose(again.truth.boxes, [[1, 2, 11, 12]])
+
+
+def test_what_a_repair_brings_to_light_is_repaired_too(tmp_path: Path) -> None:
+    from snellen.doctor.repair import repair
+
+    beyond = coco(tmp_path / "1", images=[IMAGE | {"width": "40"}], annotations=[BOX | {"bbox": [1, 2, 100, 5]}])
+    done = repair(examine(beyond), tmp_path / "1m").done
+    assert {"size-missing", "leaving-box"} <= set(done)
+    np.testing.assert_allclose(load_data(tmp_path / "1m").truth.boxes, [[1, 2, 40, 7]])
+    twice = wade(tmp_path / "2", RECORD, RECORD)
+    assert "repeated-box" in repair(examine(twice), tmp_path / "2m").done
+    assert len(load_data(tmp_path / "2m").truth) == 1

@@ -222,13 +222,17 @@ def _ratios(text: str) -> dict[str, float]:
     from snellen.core.errors import SpecError
 
     try:
-        pairs = [item.split("=") for item in text.split(",")]
-        return {name.strip(): float(share) for name, share in pairs}
+        pairs = [(name.strip(), float(share)) for name, share in (item.split("=") for item in text.split(","))]
     except ValueError as error:
         raise SpecError(f"shares are written train=75,valid=10,test=15, got {text!r}") from error
+    if len(dict(pairs)) < len(pairs):
+        raise SpecError(f"each part has one share, got {text!r}")
+    return dict(pairs)
 
 
 def _wrote(written: Written, facts: dict[str, Any], *, json_: bool) -> None:
+    from snellen.datasets.findings import counted
+
     parts = {name: {"images": images, "boxes": boxes} for name, (images, boxes) in written.parts.items()}
     said = [finding.to_json() for finding in written.findings]
     if json_:
@@ -238,7 +242,8 @@ def _wrote(written: Written, facts: dict[str, Any], *, json_: bool) -> None:
         return
     _say(written.findings)
     for name, counts in parts.items():
-        typer.echo(f"wrote {counts['images']:,} images, {counts['boxes']:,} boxes{f' ({name})' if name else ''}")
+        sizes = ", ".join(counted(n, what) for what, n in counts.items())
+        typer.echo(f"wrote {sizes}{f' ({name})' if name else ''}")
     typer.echo(f"in {written.folder}")
 
 

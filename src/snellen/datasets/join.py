@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.detections import BoxTable, Int
-from snellen.core.pictures import Picture
 from snellen.core.tables import Table
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.raw import Id
+
+if TYPE_CHECKING:
+    from snellen.core.pictures import Picture
 
 
 def join(parts: Mapping[str, Dataset], *, name: str, source: Path) -> Dataset:
@@ -61,7 +64,7 @@ def join(parts: Mapping[str, Dataset], *, name: str, source: Path) -> Dataset:
 
 
 def _renamed(picture: Picture, name: str) -> Picture:
-    return Picture(name, picture.load, picture.size, picture.path)
+    return replace(picture, name=name)
 
 
 def _attributes(parts: Mapping[str, Dataset]) -> Table:

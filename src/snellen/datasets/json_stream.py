@@ -30,18 +30,20 @@ _CLOSE = re.compile(rb"\}\s*\]")
 
 
 class JsonStream:
-    """Walks the document at `path` (`.gz` too). After the walk, `sha256` is that of the bytes on disk.
+    """Walks the document at `path` (`.gz` too). After the walk, `sha256` is that of the bytes on disk, if `hashed`.
 
     rows: gets the text of a piece of an array first, itself a JSON array; what it makes of that comes instead of the
     list of items. None: it is left to the walk. It must refuse what is no JSON.
     """
 
-    def __init__(self, path: Path, *, piece: int = PIECE, rows: Callable[[bytes], object] | None = None) -> None:
+    def __init__(
+        self, path: Path, *, piece: int = PIECE, rows: Callable[[bytes], object] | None = None, hashed: bool = True
+    ) -> None:
         self.path = path
         self.piece = piece
         self.rows = rows
         self.sha256 = ""
-        self._digest = hashlib.sha256()
+        self._digest = hashlib.sha256() if hashed else None
         self._buffer = b""
         self._at = 0
         self._before = 0  # bytes of the document that have left the buffer
@@ -59,7 +61,7 @@ class JsonStream:
                 self._fill(1 << 40)
         except (OSError, EOFError, zlib.error) as error:  # the last two: a damaged .gz
             raise DataError(f"file cannot be read: {getattr(error, 'strerror', None) or error}: {self.path}") from error
-        if not self.sha256:
+        if self._digest and not self.sha256:
             self.sha256 = self._digest.hexdigest()
 
     def _open(self) -> IO[bytes]:
@@ -196,7 +198,8 @@ class JsonStream:
             if not part:
                 self._ended = True
                 break
-            self._digest.update(part)
+            if self._digest:
+                self._digest.update(part)
             parts.append(part)
             missing -= len(part)
         self._buffer = b"".join(parts)

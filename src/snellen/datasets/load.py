@@ -57,6 +57,8 @@ def parts_of(
         raise DataError(f"no such file or folder: {path}")
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"neither a file nor a folder: {path}")
+    if images is not None and not Path(images).is_dir():
+        raise DataError(f"there is no such folder of pictures: {images}")
     if format is not None and format not in LAYOUTS:
         raise unknown("format", format, LAYOUTS)
     layout = LAYOUTS[format] if format else layout_of(path)

@@ -39,7 +39,7 @@ def ultralytics(path: Path) -> Rows:
 def _results(path: Path, *, names: bool = False) -> Gathered:
     gathered = Gathered(path)
     met = False
-    for key, items in JsonStream(path, rows=None if names else _NUMBERS):
+    for key, items in JsonStream(path, rows=None if names else _NUMBERS, hashed=False):
         if key not in {"", "annotations"} or not isinstance(items, list | Numbers):
             continue
         met = True

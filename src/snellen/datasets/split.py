@@ -21,6 +21,7 @@ from snellen.core.tables import Table
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.findings import counted, listed
 from snellen.datasets.lookalikes import Pair, look, pairs
+from snellen.datasets.ratings import DELIMITERS
 from snellen.datasets.text import read_text
 
 RATIOS: Mapping[str, float] = {"train": 0.75, "valid": 0.10, "test": 0.15}
@@ -173,12 +174,22 @@ def _gap(part: Int, sizes: Int, target: Float) -> float:
 
 
 def with_groups(dataset: Dataset, path: Path, *, name: str = "site") -> Dataset:
-    """The data set with an attribute `name` from a CSV file of two columns with a head: image, group.
+    """The data set with an attribute `name` from a table of two columns with a head: image, group (comma, semicolon or
+    tab between).
 
-    DataError where a picture has no line, or a line no picture.
+    DataError where a picture has no line or two that differ, a line no picture or no group.
     """
-    lines = [row for row in csv.reader(io.StringIO(read_text(path))) if row]
-    pairs_ = {row[0].strip(): row[1].strip() for row in lines[1:] if len(row) > 1}
+    text = read_text(path)
+    sign = max(DELIMITERS, key=text.partition("\n")[0].count)
+    pairs_: dict[str, str] = {}
+    for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=sign), 1):
+        cells = [cell.strip() for cell in row]
+        if number == 1 or not any(cells):
+            continue
+        if len(cells) < 2 or not all(cells[:2]):
+            raise DataError(f"line {number} must hold an image and its group, got {sign.join(row)!r}: {path}")
+        if pairs_.setdefault(cells[0], cells[1]) != cells[1]:
+            raise DataError(f"picture {cells[0]!r} is in two groups, {pairs_[cells[0]]!r} and {cells[1]!r}: {path}")
     missing = [image for image in dataset.truth.images if image not in pairs_]
     strange = sorted(set(pairs_) - set(dataset.truth.images))
     for images, what in ((missing, "pictures have no line"), (strange, "lines are of no picture")):

@@ -14,12 +14,12 @@ import orjson
 
 from snellen.core.boxes import BoxNotation
 from snellen.core.detections import Int
-from snellen.core.errors import DataError, unknown
+from snellen.core.errors import DataError, SpecError, unknown
 from snellen.core.pictures import Size
 from snellen.datasets.classfile import NAME
 from snellen.datasets.coco import KNOWN
 from snellen.datasets.dataset import Dataset
-from snellen.datasets.findings import Finding, kept, listed
+from snellen.datasets.findings import Finding, counted, kept, listed
 from snellen.datasets.wade import NOTATION
 
 
@@ -51,22 +51,22 @@ def write_data(
         raise DataError(f"the folder must be new or empty: {folder}")
     writer = WRITERS[format]
     parts = _parts(dataset, apart=format != "voc")
+    strange = [name for name in parts if name in {".", ".."} or {*name} & {*"/\\\0"}]
+    if strange:
+        raise SpecError(f"a part's name is that of a folder, got {strange[0]!r}")
     lost = writer.lost(dataset)
     folder.mkdir(parents=True, exist_ok=True)
     absent = []
     for name, part in parts.items():
         writer.write(part, folder, name)
         if pictures != "none":
-            absent += _copy(
-                part,
-                folder.joinpath(*(name if step == "{part}" else step for step in writer.place)),
-                link=pictures == "link",
-            )
+            place = folder.joinpath(*(name if step == "{part}" else step for step in writer.place))
+            absent += _copy(part, place, link=pictures == "link")
     writer.finish(dataset, folder, list(parts))
     if dataset.class_file is not None:
         dataset.class_file.write(folder / NAME)
     if absent:
-        text = f"{len(absent):,} pictures are not there and were not copied: {listed(absent)}"
+        text = f"{counted(len(absent), 'pictures are')} not there, so not copied: {listed(absent)}"
         lost.append(Finding("missing-picture", "warning", text, len(absent), str(dataset.source), kept(absent)))
     return Written(folder, {name: (len(part), len(part.truth)) for name, part in parts.items()}, tuple(lost))
 
@@ -200,11 +200,11 @@ def _lost_coco(dataset: Dataset) -> list[Finding]:
 
 
 def _write_yolo(part: Dataset, folder: Path, name: str) -> None:
-    top = folder / name / "labels"
+    top = folder / name
     notation = BoxNotation("cxcywh", 1)
     taken: dict[Path, str] = {}
     for file, size, rows in rows_by_image(part):
-        target = top / Path(file).with_suffix(".txt")
+        target = top / _labels_of(file)
         if taken.setdefault(target, file) != file:
             raise DataError(f"pictures {taken[target]!r} and {file!r} would share one label file")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -216,6 +216,13 @@ def _write_yolo(part: Dataset, folder: Path, name: str) -> None:
             for label, box in zip(part.truth.label[rows][inside].tolist(), numbers[inside].tolist(), strict=True)
         ]
         target.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _labels_of(file: str) -> Path:
+    """Where the labels of `images/file` lie: as YOLO's readers do, the last folder `images` becomes `labels`."""
+    steps = Path("images", file).with_suffix(".txt").parts
+    last = max(i for i, step in enumerate(steps[:-1]) if step.casefold() == "images")
+    return Path(*steps[:last], "labels", *steps[last + 1 :])
 
 
 def _finish_yolo(dataset: Dataset, folder: Path, parts: Sequence[str]) -> None:

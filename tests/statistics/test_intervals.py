@@ -12,7 +12,7 @@ from snellen.core.errors import ShapeError, SpecError
 from snellen.core.estimates import Ratio
 from snellen.core.stages import Choice, Reading, Sample
 from snellen.scoring.choice import measure, tabulate
-from snellen.statistics.intervals import bootstrap, point, root_bias, wilson
+from snellen.statistics.intervals import bootstrap, freedom, point, root_bias, wilson
 from snellen.statistics.resampling import Clusters, evaluate
 
 
@@ -116,12 +116,42 @@ def test_a_length_that_never_varies_has_an_interval_without_width():
     assert (found.value, found.low, found.high, found.method) == (1.0, 1.0, 1.0, "constant")
 
 
-def test_an_open_ended_metric_may_leave_the_unit_interval():
+def test_an_amount_has_an_interval_alike_in_proportion() -> None:
     values = np.random.default_rng(3).exponential(1.0, 200)
     found = bootstrap(Mean(values, "mae"), np.arange(200), rng=np.random.default_rng(0))["mae"]
-    assert found.method == "bootstrap-percentile"
+    assert found.method == "bootstrap-log"
     assert found.low < values.mean() < found.high
     assert found.high > 1
+    assert found.high / values.mean() == pytest.approx(values.mean() / found.low)
+    large = bootstrap(Mean(1000 * values, "mae"), np.arange(200), rng=np.random.default_rng(0))["mae"]
+    assert (large.low, large.high) == pytest.approx((1000 * found.low, 1000 * found.high))
+
+
+@pytest.mark.parametrize(
+    ("values", "name"), [([0.0] * 50 + [1.0], "mae"), ([-1.0, 3.0] * 20, "excess"), ([0.0, 1.0] * 20, "kappa")]
+)
+def test_what_may_be_zero_or_negative_has_percentiles(values, name) -> None:
+    found = bootstrap(Mean(values, name), np.arange(len(values)), rng=np.random.default_rng(0))[name]
+    assert found.method == "bootstrap-percentile"
+    assert found.low <= found.value <= found.high
+
+
+def test_degrees_of_freedom_fall_with_heavy_tails() -> None:
+    groups, one = Clusters.of(np.arange(100)), np.ones(100)
+    alike = np.tile([0.0, 1.0], 50)
+    heavy = np.concatenate([alike[:99], [40.0]])
+    assert freedom(groups, None) == freedom(groups, Ratio(alike, one)) == freedom(groups, Ratio(one, one)) == 99
+    values = heavy - heavy.mean()
+    kurtosis = (values**4).mean() / (values**2).mean() ** 2
+    assert freedom(groups, Ratio(heavy, one)) == pytest.approx(200 / (kurtosis - 1))
+    assert freedom(groups, Ratio(heavy, one)) < 4
+
+
+def test_degrees_of_freedom_are_those_by_which_variances_vary() -> None:
+    samples = (np.random.default_rng(0).random((4000, 400)) < 0.05).astype(float)
+    variances = samples.var(axis=1)
+    found = [freedom(Clusters.of(np.arange(400)), Ratio(row, np.ones(400))) for row in samples[:200]]
+    assert np.median(found) == pytest.approx(2 * variances.mean() ** 2 / variances.var(), rel=0.1)
 
 
 shares = st.lists(st.tuples(st.integers(0, 6), st.floats(0, 1)), min_size=1, max_size=30)
@@ -133,6 +163,15 @@ def test_the_interval_contains_the_value_and_stays_in_range(rows, seed):
     found = bootstrap(Mean(values), clusters, draws=50, rng=np.random.default_rng(seed))["share"]
     if found.low is not None:
         assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 40)), min_size=1, max_size=30), st.integers(0, 9))
+def test_the_interval_of_an_amount_contains_the_value_and_is_never_below_zero(rows, seed):
+    clusters, values = zip(*rows, strict=True)
+    measure = Mean(values, "mae", ratio=True)
+    found = bootstrap(measure, clusters, draws=50, rng=np.random.default_rng(seed))["mae"]
+    if found.low is not None:
+        assert 0 <= found.low <= found.value <= found.high < np.inf
 
 
 @given(shares)
@@ -208,6 +247,33 @@ def test_the_interval_of_an_overrated_metric_lies_lower_and_contains_the_value(m
     assert 0 <= overrated.low <= plain.low
     assert overrated.low < plain.low or plain.low == 0
     assert overrated.low <= overrated.value <= overrated.high < 0.7
+
+
+class OfClasses:
+    """AP over two classes, steady at .9 (common) and .1 (rare: in two clusters alone, so that halves may lack it)."""
+
+    names = ("ap",)
+
+    def __init__(self, *, by_class: bool):
+        self.by_class = by_class
+
+    def __call__(self, weights):
+        common, rare = np.full(len(weights), 0.9), np.where(weights[:, :2].any(axis=1), 0.1, np.nan)
+        noise = 0.02 * (weights[:, 2:] @ np.linspace(-1, 1, weights.shape[1] - 2)) / weights.sum(axis=1)
+        found = {"ap.common": common + noise, "ap.rare": rare + noise}
+        whole = {"ap": np.nanmean(list(found.values()), axis=0)}
+        return whole | found if self.by_class else whole
+
+
+def test_a_class_that_halves_lack_tells_no_bias() -> None:
+    by_class, whole = (
+        bootstrap(OfClasses(by_class=by_class), np.arange(40), rng=np.random.default_rng(0))["ap"]
+        for by_class in (True, False)
+    )
+    assert by_class.value == whole.value == pytest.approx(0.5)
+    centre, lopsided = ((each.low + each.high) / 2 for each in (by_class, whole))
+    assert centre == pytest.approx(0.5, abs=0.02)
+    assert lopsided < centre - 0.05
 
 
 def test_blocks_of_any_size_give_the_same_draws(monkeypatch):

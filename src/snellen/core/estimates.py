@@ -45,7 +45,8 @@ class Measure(Protocol):
     """Metrics as a pure function of derived tables and sample weights.
 
     `names` are the metrics; calling it with `weights`, shape (draws, samples), gives for each name an array of
-    shape (draws,), NaN where undefined. Weights of 1 give the point value; resampled weights give its spread.
+    shape (draws,), NaN where undefined. Weights of 1 give the point value; resampled weights give its spread. The
+    same metric by class (`ap.<class>`) may be among what it gives without being one of the names.
     """
 
     @property
@@ -81,6 +82,9 @@ class Ratios(Protocol):
 OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd", "kappa", "alpha",
                                          "excess"})  # fmt: skip
 """Metrics that are not shares between 0 and 1: at a value of 0 or 1 they may still vary both ways."""
+
+AMOUNTS: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd"})
+"""Of these, those that are never below 0: their errors are alike in proportion, not in size."""
 
 ROOT_BIASED: frozenset[str] = frozenset({"ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large"})
 """Metrics that small samples overrate by an amount that falls with the root of their size: AP reads the best of many

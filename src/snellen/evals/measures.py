@@ -14,7 +14,6 @@ from snellen.core.specs import Json
 from snellen.core.tables import Table, Tables
 from snellen.evals.box_measures import FIELD, Joined, ap_measure, facts_of, grounded, group_measures, per_image
 from snellen.evals.results import Results, guard_of
-from snellen.scoring import choice
 from snellen.statistics.intervals import bootstrap, point
 
 GROUPED = 12
@@ -29,6 +28,8 @@ def measure_of(tables: Tables, options: Mapping[str, Any]) -> Measure:
     options for boxes: max_dets (500), chair (class | overlap | match), failures (count | parsed-only | strict).
     """
     if tables.kind == "answers":
+        from snellen.scoring import choice  # and all that samples are made of, which boxes alone do not need
+
         return choice.measure(tables)
     return Joined((ap_measure(tables, options), *grounded(tables, options)))
 
@@ -72,9 +73,9 @@ class Narrowed:
         self.ratios: Mapping[str, Ratio] = {name: ratios[name] for name in names if name in ratios}
 
     def __call__(self, weights: Float) -> Mapping[str, Float]:
-        """The metrics under each row of `weights`."""
+        """The metrics under each row of `weights`, and the same by class where there are any: `ap` and `ap.<class>`."""
         found = self.inner(weights)
-        return {name: found[name] for name in self.names}
+        return {name: values for name, values in found.items() if {name, name.partition(".")[0]} & set(self.names)}
 
 
 def results_of(
@@ -101,7 +102,7 @@ def results_of(
         found = {}
         for value in np.unique(column).tolist():
             part = tables.take(np.flatnonzero(column == value))
-            inner = Joined(grounded(part, options)) if boxes else choice.measure(part)
+            inner = Joined(grounded(part, options)) if boxes else measure_of(part, options)
             found[str(value)] = split_classes(how.of(inner, part), part.classes)[0]
         groups[name.removeprefix("attr.")] = found
     facts = {"samples": len(tables.outcomes), **counts(tables.outcomes), **tables.facts}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,9 +83,8 @@ def blocks(rows: int, width: int) -> Iterator[int]:
         rows -= size
 
 
-def evaluate(measure: Measure, weights: Iterator[Float]) -> dict[str, Float]:
-    """The measure under all blocks of weights, joined: name -> (draws,)."""
+def evaluate(measure: Measure, weights: Iterator[Float], *, names: Sequence[str] = ()) -> dict[str, Float]:
+    """The measure under all blocks of weights, joined: name -> (draws,). names: which, else the measure's own."""
+    names = names or measure.names
     parts: list[Mapping[str, Float]] = [measure(block) for block in weights]
-    return {
-        name: np.concatenate([np.asarray(p[name]) for p in parts]) if parts else np.zeros(0) for name in measure.names
-    }
+    return {name: np.concatenate([np.asarray(p[name]) for p in parts]) if parts else np.zeros(0) for name in names}

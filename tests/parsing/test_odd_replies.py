@@ -30,6 +30,10 @@ READ = [
     ("a number among entries counts", "wade", f"[5, {A}]", [("a", [2, 1, 4, 3])], 1),
     ("a fence that closes inside an entry", "wade", f'```json\n[{A}, {{"label": "b", "box": [1, 2,\n```', [("a", [2, 1, 4, 3])], 1),
     ("a fence that closes before the list does", "wade", f"```json\n[{A}\n```", [("a", [2, 1, 4, 3])], 0),
+    ("sides under other names", "qwen3-vl", '[{"label": "a", "bbox": {"min_x": 1, "min_y": 2, "max_x": 3, "max_y": 4}}]', [("a", [1, 2, 3, 4])], 0),
+    ("vertices", "qwen3-vl", '[{"name": "a", "boundingPoly": {"vertices": [{"x": 1, "y": 2}, {"x": 3, "y": 2}, {"x": 3, "y": 4}]}}]', [("a", [1, 2, 3, 4])], 0),
+    ("a guess is no number", "wade", f'[{A}, {{"label": "b", "box": [~1, ~2, ~3, ~4]}}]', [("a", [2, 1, 4, 3])], 1),
+    ("a Chinese sentence is no name", "qwen3-vl", "猫位于[1, 2, 3, 4]。", [("", [1, 2, 3, 4])], 0),
     ("equals signs", "qwen3-vl", '[{"bbox_2d" = [1, 2, 3, 4], "label" = "a"}]', [("a", [1, 2, 3, 4])], 0),
     ("backticks", "qwen3-vl", "[{`bbox_2d`: [1, 2, 3, 4], `label`: `a`}]", [("a", [1, 2, 3, 4])], 0),
     ("a list in a string", "qwen3-vl", json.dumps({"detections": PACKED}), [("a", [1, 2, 3, 4]), ("b", [5, 6, 7, 8])], 0),
@@ -93,6 +97,15 @@ def test_a_cut_tag_keeps_the_complete_boxes() -> None:
     reading = read_boxes("<bbox>1 2 3 4</bbox> <bbox>5 6 7 8</bb", notation="seed-vl", size=SIZE)
     assert reading.value is not None
     assert (reading.status, reading.value.boxes.tolist()) == ("truncated", [[1, 2, 3, 4]])
+
+
+def test_a_list_per_class_of_which_the_last_is_cut_keeps_the_first_unless_that_was_a_draft() -> None:
+    first = '```json\n[{"bbox_2d": [1, 2, 3, 4], "label": "cat"}]\n```\n'
+    cut = '```json\n[{"bbox_2d": [5, 6, 7'
+    more = read_boxes(f"{first}Dogs:\n{cut}", notation="qwen3-vl", size=SIZE)
+    assert more.value is not None
+    assert (more.status, more.value.labels) == ("truncated", ("cat",))
+    assert read_boxes(f"{first}Final answer:\n{cut}", notation="qwen3-vl", size=SIZE).value is None
 
 
 def test_empty_lists_for_the_classes_asked_for_say_nothing_is_there() -> None:

@@ -25,7 +25,21 @@ LOOSE_BOX_KEYS = frozenset([
 ])  # fmt: skip
 """Keys that hold a box where their value is bracketed, and words ("near the left bank") elsewhere."""
 ORDER_KEYS: Mapping[str, Order] = {"xyxy": "xyxy", "cxcywh": "cxcywh", "xywh": "xywh", "yxyx": "yxyx"}
-POLYGON_KEYS = frozenset(["quadboxes", "quad", "quads", "polygon", "polygons", "poly", "segmentation", "corners"])
+POLYGON_KEYS = frozenset(
+    [
+        "quadboxes",
+        "quad",
+        "quads",
+        "polygon",
+        "polygons",
+        "poly",
+        "segmentation",
+        "corners",
+        "vertices",
+        "normalizedvertices",
+        "boundingpoly",
+    ]
+)
 POINT_KEYS = frozenset(["point2d", "point", "points", "points2d", "pointxy", "click", "keypoint", "centerpoint"])
 LABEL_KEYS = (
     "label", "class", "classname", "category", "categoryname", "nameen", "labelen", "name", "object", "objectname",
@@ -36,19 +50,15 @@ SCORE_KEYS = ("confidence", "score", "conf", "confidencescore", "probability", "
 _SCORES = frozenset(SCORE_KEYS)
 INHERITED = frozenset(LABEL_KEYS[:10])
 COORDINATES: Sequence[tuple[Order, tuple[str, str, str, str]]] = (
-    ("xyxy", ("xmin", "ymin", "xmax", "ymax")),
-    ("xyxy", ("x1", "y1", "x2", "y2")),
-    ("xyxy", ("x0", "y0", "x1", "y1")),
-    ("xyxy", ("left", "top", "right", "bottom")),
-    ("xyxy", ("xtl", "ytl", "xbr", "ybr")),
-    ("cxcywh", ("cx", "cy", "w", "h")),
-    ("cxcywh", ("xcenter", "ycenter", "width", "height")),
-    ("cxcywh", ("centerx", "centery", "width", "height")),
-    ("xywh", ("x", "y", "width", "height")),
-    ("xywh", ("x", "y", "w", "h")),
-    ("xywh", ("left", "top", "width", "height")),
-    ("xywh", ("xmin", "ymin", "width", "height")),
-)
+    ("xyxy", ("xmin", "ymin", "xmax", "ymax")), ("xyxy", ("minx", "miny", "maxx", "maxy")),
+    ("xyxy", ("x1", "y1", "x2", "y2")), ("xyxy", ("x0", "y0", "x1", "y1")),
+    ("xyxy", ("left", "top", "right", "bottom")), ("xyxy", ("xtl", "ytl", "xbr", "ybr")),
+    ("cxcywh", ("cx", "cy", "w", "h")), ("cxcywh", ("xcenter", "ycenter", "width", "height")),
+    ("cxcywh", ("centerx", "centery", "width", "height")), ("xywh", ("x", "y", "width", "height")),
+    ("xywh", ("x", "y", "w", "h")), ("xywh", ("left", "top", "width", "height")),
+    ("xywh", ("xmin", "ymin", "width", "height")), ("xywh", ("x1", "y1", "width", "height")),
+    ("xywh", ("x1", "y1", "w", "h")),
+)  # fmt: skip
 CORNERS = (
     ("topleft", "bottomright"), ("lefttop", "rightbottom"), ("upperleft", "lowerright"), ("tl", "br"), ("lt", "rb"),
     ("p1", "p2"), ("point1", "point2"), ("start", "end"), ("min", "max"), ("corner1", "corner2"), ("x1y1", "x2y2"),
@@ -294,7 +304,7 @@ def _coordinates_inside(value: Group, template: Item) -> list[Item] | None:
         record = next(_records(value))
         used, items, is_entry = _boxes(record, template)
         nested = any(isinstance(v, Group) and _holds_objects(v) for n, (_, v) in record.items() if n not in used)
-        short = len(record) < 4 and used.isdisjoint(_CORNER_KEYS)
+        short = len(record) < 4 and not all(item.numbers for item in items)
         return None if nested or short or not is_entry or items[0].point else items
     records = [next(_records(v)) if isinstance(v, Group) and v.kind == "{" else {} for v in value.values]
     points = [_points(record, template)[1] if len(record) == 2 else [] for record in records]

@@ -18,8 +18,8 @@ QUOTES = {'"': '"', "'": "'", "`": "`", "“": '”“"', "”": '”"', "‘": 
 
 _NUMBER = r"[+\-\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 NUMBER = re.compile(_NUMBER)
-WHOLE_NUMBER = re.compile(rf"(?<![\w.%+\-\u2212]){_NUMBER}(?![\w%]|\.\d)")
-"""A number that is no part of another, of a word, a range (`10-20`) or a percentage."""
+WHOLE_NUMBER = re.compile(rf"(?<![\w.%~\u2248$\u20ac+\-\u2212]){_NUMBER}(?![\w%]|\.\d)")
+"""A number that is no part of another, of a word, a range (`10-20`) a percentage or a guess (`~10`)."""
 _START = re.compile(rf"[{{\[｛［【]|[(（](?=\s*{_NUMBER})")
 _TOKEN = re.compile(
     rf"[\s\u3000]*(?:(?P<comment>//[^\n]*|\#[^\n]*)|(?P<block>/\*)"

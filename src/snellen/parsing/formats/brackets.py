@@ -20,8 +20,10 @@ SIGNATURE = re.compile(r"[(\[（［【]")
 _JOINT = re.compile(r"\s*[,，、;-]?\s*(?:to|and)?\s*")
 _BULLET = re.compile(r"^[\s>*•·\-–—#|\"'`“”‘’*]*(?:\d+[.)]\s+)?[\s*\"'`“”]*")
 _TRAIL = re.compile(r"[\s:：=\-–—>|*\"'`“”‘’,，(]+$")
-_SENTENCE = re.compile(r"\b(?:is|are|was|were|at|the|located|coordinates|box|boxes|bounding|here|in)\b|[是为在]", re.I)
-_VERB = re.compile(r"\b(?:is|are|was|were)\b|[是为在]", re.I)
+_SENTENCE = re.compile(
+    r"\b(?:is|are|was|were|at|the|located|coordinates|box|boxes|bounding|here|in)\b|[是为在]|位于", re.I
+)
+_VERB = re.compile(r"\b(?:is|are|was|were)\b|[是为在]|位于", re.I)
 _FIELD = re.compile(r"\b(?:label|class|category|name|object)\b[\s\"'*]*[:：=]\s*([^\n,，;；{}\[\]]{1,80})", re.I)
 _JOINED = re.compile(r"^(?:and|or|then|also)(?:\s+|$)", re.IGNORECASE)
 _WORDS = 4

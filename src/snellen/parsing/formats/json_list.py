@@ -119,9 +119,12 @@ def _joined(text: str, strong: Sequence[_Answer]) -> list[_Answer]:
 
 
 def _are_parts(before: _Answer, after: _Answer, gap: str) -> bool:
-    """Two lists of different classes with nothing between that calls one a draft: a list per class."""
+    """A list per class: two of different classes, or one that the text's end cuts at once, with nothing between that
+    calls the first a draft.
+    """
     labels = [{item.label for item in answer.found.items} for answer in (before, after)]
-    return bool(labels[0] and labels[1]) and labels[0].isdisjoint(labels[1]) and not _DRAFT.search(gap)
+    apart = labels[0].isdisjoint(labels[1]) if labels[1] else after.found.cut
+    return bool(labels[0]) and apart and not _DRAFT.search(gap)
 
 
 def _scan_of(text: str, chosen: Sequence[_Answer], context: Context) -> Scan:

@@ -77,8 +77,8 @@ def _has_record(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             lines = [line for line in islice(file, LOOKED_AT) if line.strip()]
-    except OSError:
-        return False
+    except OSError as error:
+        raise DataError(f"file cannot be read: {error.strerror or error}: {path}") from error
     return any(_record(line.removeprefix(codecs.BOM_UTF8))[0] is not None for line in lines)
 
 

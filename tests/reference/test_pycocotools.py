@@ -14,6 +14,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from snellen.core.detections import BoxTable
+from snellen.scoring import curves
 from snellen.scoring.average_precision import AREAS, measure_of, point_ap
 from snellen.scoring.coco_matching import IGNORED, RIGHT, coco_matches
 from snellen.scoring.point_figures import point_figures
@@ -184,7 +185,8 @@ def test_every_summary_figure_is_that_of_pycocotools(max_dets: int, sets: tuple[
         return  # pycocotools fails on these; see test_no_predictions
     theirs = figures(reference(truth, predicted, max_dets))
     equal(point_ap(truth, predicted, max_dets=max_dets).summary, theirs)
-    equal(point_ap(truth, predicted, max_dets=max_dets, backend="pycocotools").summary, theirs)
+    for backend in ("hotcoco", "pycocotools"):
+        equal(point_ap(truth, predicted, max_dets=max_dets, backend=backend).summary, theirs)
     equal(measured(truth, predicted, max_dets), theirs)
 
 
@@ -264,3 +266,19 @@ def test_weights_count_like_copies_of_pictures(sets: tuple[BoxTable, BoxTable]) 
     for name, value in plain.items():
         np.testing.assert_allclose(weighted[name], value, atol=EXACT, err_msg=name)
         np.testing.assert_allclose(halves[name], value, atol=1e-9, err_msg=name)
+
+
+@RELAXED
+@given(SETS, st.integers(0, 10**9))
+def test_long_curves_and_short_ones_are_read_alike(sets: tuple[BoxTable, BoxTable], seed: int) -> None:
+    truth, predicted = sets
+    weights = np.random.default_rng(seed).integers(0, 4, (20, len(truth.images))).astype(float)
+    plain = measure_of(truth, predicted)
+    before = curves._LONG
+    curves._LONG = 0  # every curve is long
+    try:
+        long = plain(weights)
+    finally:
+        curves._LONG = before
+    for name, value in plain(weights).items():
+        np.testing.assert_allclose(long[name], value, atol=EXACT, err_msg=name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,9 @@ from snellen.core.boxes import overlaps
 from snellen.core.detections import BoxTable
 from snellen.core.errors import ShapeError
 from snellen.scoring import overlaps as pair_module
+from snellen.scoring.coco_matching import by_score
 from snellen.scoring.matching import matched
-from snellen.scoring.overlaps import LEAST, pairs_of
+from snellen.scoring.overlaps import LEAST, alike, largest, pairs_of
 
 
 def random_set(seed: int, *, images: int, found: int, grid: float) -> tuple[BoxTable, BoxTable]:
@@ -52,14 +55,15 @@ def plain_pairs(truth: BoxTable, predicted: BoxTable, *, same_label: bool) -> di
 
 @settings(max_examples=60, deadline=None)
 @given(SETS, st.booleans(), st.booleans())
-def test_pairs_are_all_that_overlap_enough(sets: tuple[BoxTable, BoxTable], same_label: bool, large: bool) -> None:
+def test_pairs_are_all_that_overlap_enough(sets: tuple[BoxTable, BoxTable], same_label: bool, small: bool) -> None:
     truth, predicted = sets
-    before = pair_module._ALONE
-    pair_module._ALONE = 1 if large else before  # both ways of making pairs
+    before = pair_module._TOGETHER
+    pair_module._TOGETHER = 64 if small else before  # pictures by themselves, or together
     try:
-        pairs, best = pairs_of(truth, predicted, same_label=same_label)
+        pairs = pairs_of(truth, predicted, same_label=same_label)
+        best = largest(pairs_of(truth, predicted, same_label=same_label, at_least=0.0), len(predicted))
     finally:
-        pair_module._ALONE = before
+        pair_module._TOGETHER = before
     plain = plain_pairs(truth, predicted, same_label=same_label)
     found = dict(zip(zip(pairs.predicted.tolist(), pairs.truth.tolist(), strict=True), pairs.iou.tolist(), strict=True))
     assert found == pytest.approx({pair: iou for pair, iou in plain.items() if iou >= LEAST})
@@ -68,11 +72,29 @@ def test_pairs_are_all_that_overlap_enough(sets: tuple[BoxTable, BoxTable], same
     np.testing.assert_allclose(best, wanted)
 
 
+@settings(max_examples=60, deadline=None)
+@given(SETS, st.sampled_from([0.05, 0.5, 0.9]))
+def test_alike_are_all_pairs_of_a_class_that_overlap_by_more(sets: tuple[BoxTable, BoxTable], above: float) -> None:
+    table = replace(sets[1], crowd=np.zeros(len(sets[1]), dtype=bool))
+    plain = plain_pairs(table, table, same_label=True)
+    pairs = alike(table, above=above)
+    found = dict(zip(zip(pairs.predicted.tolist(), pairs.truth.tolist(), strict=True), pairs.iou.tolist(), strict=True))
+    assert {(min(pair), max(pair)): iou for pair, iou in found.items()} == pytest.approx(
+        {(p, t): iou for (p, t), iou in plain.items() if p < t and iou > above}
+    )
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_the_best_score_comes_first_and_of_equal_ones_the_first_listed(scores: list[int]) -> None:
+    values = np.array(scores, dtype=float)
+    assert by_score(values).tolist() == np.argsort(-values, kind="stable").tolist()
+
+
 @settings(max_examples=100, deadline=None)
 @given(SETS, st.sampled_from([0.2, 0.5, 0.75]))
 def test_matching_is_greedy_by_overlap_with_ties_by_row(sets: tuple[BoxTable, BoxTable], at_least: float) -> None:
     truth, predicted = sets
-    pairs, _ = pairs_of(truth, predicted)
+    pairs = pairs_of(truth, predicted)
     found = matched(pairs, at_least=at_least)
     rows = sorted(zip(-pairs.iou, pairs.predicted, pairs.truth, strict=True))
     taken_p: set[int] = set()
@@ -92,7 +114,7 @@ def test_a_scaled_box_of_half_the_truth_reaches_the_threshold() -> None:
         edges = np.array([[0, 0, 400, 300], [0, 0, 800, 300]]) * width / 1000
         truth = BoxTable(("a",), ("x",), np.array([0]), np.array([0]), edges[1:] + 0.1 * width)
         predicted = BoxTable(("a",), ("x",), np.array([0]), np.array([0]), edges[:1] + 0.1 * width)
-        assert len(matched(pairs_of(truth, predicted)[0], at_least=0.5)) == 1
+        assert len(matched(pairs_of(truth, predicted), at_least=0.5)) == 1
 
 
 def test_tables_of_different_pictures_are_refused() -> None:

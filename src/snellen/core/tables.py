@@ -147,7 +147,8 @@ class Pairs:
 class Tables:
     """The derived tables of one run, and the class names that label indices point to.
 
-    pairs: which predictions (counted from the first) overlap which truths, while that is still at hand: not stored.
+    pairs: which predictions (counted from the first) overlap which truths, with pycocotools' rounding, while that is
+    still at hand: not stored.
     """
 
     outcomes: Table

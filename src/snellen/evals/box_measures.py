@@ -13,7 +13,6 @@ from snellen.core.tables import Tables
 from snellen.scoring import average_precision, counting, error_costs, grounding, hallucination, ties, visual_field
 from snellen.scoring.coco_matching import CocoMatches
 from snellen.scoring.operating_points import score_source
-from snellen.scoring.overlaps import as_coco
 from snellen.scoring.precision_recall import trapezoid_audit
 from snellen.scoring.suppression import duplicates
 from snellen.scoring.tabulation import boxes_of
@@ -117,8 +116,7 @@ def group_measures(
     truth, predicted = boxes_of(tables)
     if all_scored(predicted):
         limit = int(options.get("max_dets", 500))
-        pairs = None if tables.pairs is None else as_coco(tables.pairs, truth, predicted)
-        in_ap = error_costs.ap50_costs(truth, predicted, max_dets=limit, matches=_matches(measure), pairs=pairs)
+        in_ap = error_costs.ap50_costs(truth, predicted, max_dets=limit, matches=_matches(measure), pairs=tables.pairs)
         found["errors"] = {"all": Joined((found["errors"]["all"], in_ap))}
     sized = "width" in tables.outcomes and "height" in tables.outcomes
     for name in FIELDS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,11 +93,22 @@ def truth_hash(tables: Tables) -> str:
     classes, label = _named(np.array([*tables.classes, ""]), table["label"][boxes])
     corners = [np.round(table[side][boxes], 6) + 0.0 for side in ("x1", "y1", "x2", "y2")]  # -0.0 becomes 0.0
     columns = [sample, label, *corners, table["crowd"][boxes]]
-    order = np.lexsort(columns[::-1])
+    order = _sorted_by(columns)
     found = hashlib.sha256(canonical([samples, classes]).encode())
     for column in columns:
         found.update(column[order].astype("<f8").tobytes())
     return found.hexdigest()
+
+
+def _sorted_by(columns: Sequence[NDArray[Any]]) -> Int:
+    """`lexsort` with the first column first. The first three nearly always decide: only what ties in them is compared
+    in the others.
+    """
+    order = np.lexsort(columns[2::-1])
+    same = np.append(False, np.all([column[order[1:]] == column[order[:-1]] for column in columns[:3]], axis=0))
+    tied = np.flatnonzero(same | np.append(same[1:], False))
+    order[tied] = order[tied][np.lexsort([column[order[tied]] for column in columns[::-1]])]
+    return order
 
 
 def _named(names: NDArray[np.str_], index: Int) -> tuple[list[str], Int]:

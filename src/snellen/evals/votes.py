@@ -58,7 +58,7 @@ def _votes(own: int, draws: Sequence[Detections]) -> Float:
     mine = draws[own]
     others = [draw for i, draw in enumerate(draws) if i != own]
     classes = tuple(dict.fromkeys(normal(label) for draw in draws for label in draw.labels))
-    pairs, _ = pairs_of(_table(others, classes), _table([mine] * len(others), classes), same_label=True)
+    pairs = pairs_of(_table(others, classes), _table([mine] * len(others), classes), same_label=True)
     told = matched(pairs, at_least=ALIKE).predicted % max(len(mine), 1)
     return np.asarray((1 + np.bincount(told, minlength=len(mine))) / len(draws), dtype=np.float64)
 

@@ -1,6 +1,7 @@
 """COCO's average precision (AP) and recall (AR). PROTOCOLS section 2, Metric.
 
-`point_ap` is the seam over the tools that compute it: hotcoco (fast, the default) and pycocotools (the reference).
+`point_ap` is the seam over what computes it: our own matching in columns (the fastest, the default), hotcoco and
+pycocotools (the reference).
 At most `max_dets` detections count per picture *and class*; figures are read from the precision array, since
 pycocotools prints -1 when 100 is not among its limits. A class without truth is left out of the mean.
 """
@@ -19,12 +20,12 @@ from snellen.core.errors import ShapeError
 from snellen.core.estimates import Measure
 from snellen.core.tables import Pairs, Tables
 from snellen.scoring.coco_matching import AREAS, RIGHT, THRESHOLDS, CocoMatches, coco_matches, filled
-from snellen.scoring.curves import RECALLS, Ranking, ranking, whole
-from snellen.scoring.overlaps import as_coco, ordered_by, sides
+from snellen.scoring.curves import RECALLS, Ranking, Runs, ranking, whole
+from snellen.scoring.overlaps import sides
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import boxes_of
 
-Backend: TypeAlias = Literal["hotcoco", "pycocotools"]
+Backend: TypeAlias = Literal["columns", "hotcoco", "pycocotools"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class AveragePrecision:
 
 
 def point_ap(
-    truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, backend: Backend = "hotcoco"
+    truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, backend: Backend = "columns"
 ) -> AveragePrecision:
     """AP of `predicted` against `truth`, in list order where scores tie.
 
@@ -85,9 +86,7 @@ def point_ap(
     if not len(known):
         return _nothing(truth, limits)
     precision, recall = _BACKENDS[backend](truth, predicted, known, limits)
-    # the tools add 2e-16 to every denominator: a single detection that is right would have precision 1 - 2e-16
-    whole_again = np.where(precision[..., -1] > 1 - 1e-15, 1.0, precision[..., -1])
-    return AveragePrecision(truth.classes, limits, whole_again, recall)
+    return AveragePrecision(truth.classes, limits, precision, recall)
 
 
 def _nothing(truth: BoxTable, limits: tuple[int, ...]) -> AveragePrecision:
@@ -111,6 +110,22 @@ def _xywh(boxes: Float) -> Float:
     return np.concatenate([boxes[:, :2], sides(boxes)], axis=1)
 
 
+def _columns(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple[int, ...]) -> tuple[Float, Float]:
+    matches = coco_matches(truth, predicted, max_dets=limits[-1])
+    shape = len(THRESHOLDS), len(truth.classes), len(AREAS)
+    precision, recall = np.full((shape[0], len(RECALLS), *shape[1:]), -1.0), np.full((*shape, len(limits)), -1.0)
+    truths = np.stack([np.bincount(truth.label[counts], minlength=shape[1]) for counts in matches.counts], axis=1)
+    for k, a in np.argwhere(truths > 0).tolist():
+        mine = slice(*matches.starts[k : k + 2])
+        state, rank = matches.state[a, :, mine], matches.rank[mine]
+        iou, place = np.divmod(np.flatnonzero(state == RIGHT), len(rank))
+        for i, limit in enumerate(limits):
+            recall[:, k, a, i] = np.bincount(iou[rank[place] < limit], minlength=shape[0]) / truths[k, a]
+        for i, runs in enumerate(Runs.of(state)):
+            precision[i, :, k, a] = runs.at_recalls(truths[k, a])
+    return precision, recall
+
+
 def _hotcoco(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple[int, ...]) -> tuple[Float, Float]:
     import hotcoco
 
@@ -131,8 +146,7 @@ def _hotcoco(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple[int
     evaluation.params.max_dets = list(limits)
     evaluation.evaluate()
     evaluation.accumulate()
-    result: Any = evaluation.eval
-    return result["precision"], result["recall"]
+    return _of_tool(evaluation)
 
 
 def _pycocotools(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple[int, ...]) -> tuple[Float, Float]:
@@ -166,7 +180,15 @@ def _pycocotools(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple
         evaluation.params.maxDets = list(limits)
         evaluation.evaluate()
         evaluation.accumulate()
-    return evaluation.eval["precision"], evaluation.eval["recall"]
+    return _of_tool(evaluation)
+
+
+def _of_tool(evaluation: Any) -> tuple[Float, Float]:
+    """Precision at the largest limit, and recall. The tools add 2e-16 to every denominator: a single detection that is
+    right would have precision 1 - 2e-16.
+    """
+    precision = evaluation.eval["precision"][..., -1]
+    return np.where(precision > 1 - 1e-15, 1.0, precision), evaluation.eval["recall"]
 
 
 def _annotations(table: BoxTable, rows: Any) -> list[dict[str, Any]]:
@@ -185,7 +207,7 @@ def _annotations(table: BoxTable, rows: Any) -> list[dict[str, Any]]:
 
 
 _Run: TypeAlias = Callable[[BoxTable, BoxTable, Any, tuple[int, ...]], tuple[Float, Float]]
-_BACKENDS: Mapping[Backend, _Run] = {"hotcoco": _hotcoco, "pycocotools": _pycocotools}
+_BACKENDS: Mapping[Backend, _Run] = {"columns": _columns, "hotcoco": _hotcoco, "pycocotools": _pycocotools}
 
 
 def _mean(values: Float) -> float | None:
@@ -197,15 +219,15 @@ def _mean(values: Float) -> float | None:
 class ApMeasure:
     """AP and AR as functions of sample weights (a `Measure`), whole and per class.
 
-    rankings: per class, one per range of sizes. early: per class and limit up to `max_dets`, the right detections of
-    each sample among its first ones, at each IoU. matches: what it was made from.
+    rankings: per class, one per range of sizes. early: per class, for each limit up to `max_dets`, the right detections
+    of each sample among its first ones, mean over IoUs. matches: what it was made from.
     """
 
     names: tuple[str, ...]
     classes: tuple[str, ...]
     limits: tuple[int, ...]
     rankings: tuple[tuple[Ranking, ...], ...]
-    early: tuple[tuple[Sums, ...], ...]
+    early: tuple[Sums, ...]
     matches: CocoMatches
 
     def __call__(self, weights: Float) -> Mapping[str, Float]:
@@ -216,20 +238,20 @@ class ApMeasure:
         shape = (len(curves), len(AREAS), len(THRESHOLDS), len(weights))
         precision = np.array([[c[0] for c in each] for each in curves]).reshape(shape)
         recall = np.array([[c[1] for c in each] for each in curves]).reshape(shape)
-        early = [self._early(weights, i) for i in range(len(self.limits))]
+        early = self._early(weights)
         return summarised(precision, recall, early, classes=self.classes, limits=self.limits)
 
-    def _early(self, weights: Float, limit: int) -> Float:
-        """Recall per class, mean over IoUs, of the first `limits[limit]` detections of each picture and class."""
-        rows = []
-        for each, (every, *_) in zip(self.early, self.rankings, strict=True):
-            truths = weights[:, every.truth_samples] @ every.truth_counts
-            rows.append(over(each[limit](weights).mean(axis=1), truths))
-        return np.array(rows).reshape(len(self.early), len(weights))
+    def _early(self, weights: Float) -> Float:
+        """Recall, mean over IoUs, of the first detections of each picture and class: (limits, classes, draws)."""
+        found = np.empty((len(self.limits), len(self.classes), len(weights)))
+        for k, (right, (every, *_)) in enumerate(zip(self.early, self.rankings, strict=True)):
+            truths = np.broadcast_to(every.truths(weights).T, found[:, k].shape)
+            found[:, k] = over(right(weights).T, truths)
+        return found
 
 
 def summarised(
-    precision: Float, recall: Float, early: Sequence[Float], *, classes: Sequence[str], limits: Sequence[int]
+    precision: Float, recall: Float, early: Float | Sequence[Float], *, classes: Sequence[str], limits: Sequence[int]
 ) -> dict[str, Float]:
     """Every figure from AP and final recall (classes, areas, IoUs, draws) and from recall at each limit (classes,
     draws): each (draws,), NaN where undefined.
@@ -264,8 +286,7 @@ def measure(tables: Tables, *, max_dets: int = 500, seed: int = 0) -> Measure:
         from snellen.scoring.ties import expected
 
         return expected(truth, predicted, max_dets=max_dets, rng=np.random.default_rng(seed))
-    pairs = None if tables.pairs is None else as_coco(tables.pairs, truth, predicted)
-    return measure_of(truth, predicted, max_dets=max_dets, pairs=pairs)
+    return measure_of(truth, predicted, max_dets=max_dets, pairs=tables.pairs)
 
 
 def measure_of(
@@ -274,27 +295,20 @@ def measure_of(
     """The same from boxes in columns; `order` decides between equal scores (see `coco_matches`)."""
     matches = coco_matches(truth, predicted, max_dets=max_dets, order=order, pairs=pairs)
     limits = limits_of(max_dets)
-    sample, label = predicted.image[matches.rows], predicted.label[matches.rows]
-    by_class = ordered_by(label)
-    bounds = np.searchsorted(label[by_class], np.arange(len(truth.classes) + 1))
+    samples, among = predicted.image[matches.rows], matches.rank[:, None] < np.array(limits)
     rankings, early = [], []
-    for k, (start, end) in enumerate(pairwise(bounds.tolist())):
-        chosen = by_class[start:end]
+    for k, (start, end) in enumerate(pairwise(matches.starts.tolist())):
+        sample, state = samples[start:end], matches.state[:, :, start:end]
         mine = np.flatnonzero(truth.label == k)
-        state = matches.state[:, :, chosen]
         rankings.append(tuple(
-            ranking(sample[chosen], state[a], truth.image[mine[matches.counts[a, mine]]]) for a in range(len(AREAS))
+            ranking(sample, state[a], truth.image[mine[matches.counts[a, mine]]]) for a in range(len(AREAS))
         ))  # fmt: skip
-        early.append(tuple(
-            _firsts(sample[chosen], state[0], matches.rank[chosen] < limit, len(truth.images)) for limit in limits
-        ))  # fmt: skip
+        right = (state[0] == RIGHT).sum(axis=0, dtype=np.int8)
+        firsts = right[:, None] * among[start:end] / len(THRESHOLDS)
+        early.append(Sums.sparse(sample, firsts, samples=len(truth.images)))
     nothing = np.zeros((len(truth.classes), len(AREAS), len(THRESHOLDS), 0))
     names = summarised(nothing, nothing, [nothing[:, 0, 0]] * len(limits), classes=truth.classes, limits=limits)
     return ApMeasure(tuple(names), truth.classes, limits, tuple(rankings), tuple(early), matches)
-
-
-def _firsts(sample: Int, state: Any, early: Any, samples: int) -> Sums:
-    return Sums.sparse(sample[early], (state[:, early] == RIGHT).T.astype(np.float64), samples=samples)
 
 
 def _over_classes(values: Float) -> Float:

@@ -33,14 +33,17 @@ WRONG, RIGHT, IGNORED = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class CocoMatches:
-    """Detections within the limit, best score first, and what became of each.
+    """Detections within the limit, by class and best score first, and what became of each.
 
-    rows: int (n,), rows of the predictions. rank: int (n,), place among those of the same picture and class.
+    rows: int (n,), rows of the predictions. starts: int (classes + 1,), where each class starts. standing: int (n,),
+    place in the order of scores over all classes. rank: int (n,), place among those of the same picture and class.
     partner: int (thresholds, n), row of the truth taken in the range of all sizes, or -1. state: int8 (areas,
     thresholds, n): WRONG, RIGHT or IGNORED. counts: bool (areas, truths), whether a truth counts in that range.
     """
 
     rows: Int
+    starts: Int
+    standing: Int
     rank: Int
     partner: NDArray[np.int32]
     state: NDArray[np.int8]
@@ -68,39 +71,54 @@ def coco_matches(
     alike. pairs: those with pycocotools' rounding, where they are known. Labels outside the taxonomy take no part.
     """
     listed = ordered_by(predicted.image) if order is None else order
-    listed = listed[np.argsort(-filled(predicted.scores, len(predicted))[listed], kind="stable")]
+    listed = listed[by_score(filled(predicted.scores, len(predicted))[listed])]
     listed = listed[predicted.label[listed] >= 0]
     rank = _rank_within(predicted.image[listed] * len(predicted.classes) + predicted.label[listed])
-    rows, rank = listed[rank < max_dets], rank[rank < max_dets]
+    listed, rank = listed[rank < max_dets], rank[rank < max_dets]
+    standing = ordered_by(predicted.label[listed])
+    rows, rank = listed[standing], rank[standing]
+    starts = np.searchsorted(predicted.label[rows], np.arange(len(predicted.classes) + 1))
     place = np.full(len(predicted), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
 
-    known = pairs_of(truth, predicted, same_label=True, as_coco=True)[0] if pairs is None else pairs
+    known = pairs_of(truth, predicted, same_label=True, as_coco=True) if pairs is None else pairs
     known = known.take(truth.label[known.truth] == predicted.label[known.predicted])
     edges = _Edges.of(known, place, truth.crowd)
     areas = list(AREAS.values()) if sizes else [AREAS["all"]]
     counts = np.stack([(truth.area >= low) & (truth.area <= high) & ~truth.crowd for low, high in areas])
     counts &= truth.label >= 0
-    area = np.prod(sides(predicted.boxes[rows]), axis=1)
+    width, height = sides(predicted.boxes).T
+    area = (width * height)[rows]
     state = np.empty((len(areas), len(THRESHOLDS), len(rows)), dtype=np.int8)
     partner = edges.match(counts[0], len(rows))
+    matched = np.flatnonzero(partner >= 0)
+    taken = partner.reshape(-1)[matched]
     for a, (low, high) in enumerate(areas):
-        found = partner if a == 0 else edges.rematch(partner, counts[0], counts[a])
-        became = np.full(len(truth) + 1, IGNORED, dtype=np.int8)  # the last place is what -1, no partner, points to
-        became[:-1][counts[a]] = RIGHT
-        became[-1] = WRONG
-        np.take(became, found, out=state[a], mode="wrap")
-        outside = ((area < low) | (area > high)).astype(np.int8) * IGNORED
-        state[a] |= (state[a] == WRONG) * outside
-    return CocoMatches(rows, rank, partner, state, counts)
+        alone = ((area < low) | (area > high)).astype(np.int8) * IGNORED  # else WRONG
+        became = np.where(counts[a], RIGHT, IGNORED).astype(np.int8)
+        state[a] = alone
+        state[a].reshape(-1)[matched] = became[taken]
+        if a:
+            dets, found = edges.rematch(counts[0], counts[a])
+            state[a][:, dets] = np.where(found < 0, alone[dets], became[found])
+    return CocoMatches(rows, starts, standing, rank, partner, state, counts)
+
+
+def by_score(scores: Float) -> Int:
+    """Best first, as listed where scores tie: `argsort(-scores, kind="stable")` by numpy's faster sorts."""
+    order = np.argsort(-scores)
+    new = scores[order[1:]] != scores[order[:-1]]
+    if new.all():
+        return order
+    return np.sort(np.append(0, np.cumsum(new)) * len(order) + order) % len(order)
 
 
 def _rank_within(group: Int) -> Int:
     """The place of each item among those of its group, in the order given."""
     order = ordered_by(group)
-    first = np.searchsorted(group[order], group[order])
+    first = np.flatnonzero(np.diff(group[order], prepend=-1))
     rank = np.empty(len(group), dtype=np.int64)
-    rank[order] = np.arange(len(group)) - first
+    rank[order] = np.arange(len(group)) - np.repeat(first, np.diff(first, append=len(group)))
     return rank
 
 
@@ -137,45 +155,41 @@ class _Edges:
         for t in range(len(THRESHOLDS)):
             sure = np.flatnonzero(self.level[: self.plain] > t)
             partner[t, self.det[sure]] = self.truth[sure]
-        self._settle(np.arange(self.plain, len(self.det)), counts, partner)
+        dets, found = self._settle(np.arange(self.plain, len(self.det)), counts)
+        partner[:, dets] = found
         return partner
 
-    def rematch(self, partner: NDArray[np.int32], before: Bool, counts: Bool) -> NDArray[np.int32]:
-        """The matching where only truths marked in `counts` count, from the one where those in `before` do.
+    def rematch(self, before: Bool, counts: Bool) -> tuple[Int, Int]:
+        """What changes where only truths marked in `counts` count, not those in `before`: detections, and the truth
+        that each takes at each threshold.
 
         Only what hangs together with a detection whose preferences change is matched again.
         """
         rest = slice(self.plain, None)
         det, truth = self.det[rest], self.truth[rest]
-        if not len(det):
-            return partner
-        size = int(det.max()) + 1
+        size = int(det.max(initial=-1)) + 1
         changed = np.bincount(det, before[truth] & ~counts[truth], size) > 0
         mixed = np.bincount(det, ~before[truth] | counts[truth], size) > 0
         touched = (changed & mixed)[det]
-        if not touched.any():
-            return partner
-        touched = _spread(touched, det, truth)
-        again = partner.copy()
-        again[:, det[touched]] = -1
-        self._settle(self.plain + np.flatnonzero(touched), counts, again)
-        return again
+        if touched.any():
+            touched = _spread(touched, det, truth)
+        return self._settle(self.plain + np.flatnonzero(touched), counts)
 
-    def _settle(self, edges: Int, counts: Bool, partner: NDArray[np.int32]) -> None:
-        """Writes into `partner` the matching of the contested `edges`."""
+    def _settle(self, edges: Int, counts: Bool) -> tuple[Int, Int]:
+        """The matching of the contested `edges`: detections, and the truth that each takes (thresholds, detections)."""
+        dets, det = np.unique(self.det[edges], return_inverse=True)
+        partner = np.full((len(THRESHOLDS), len(dets)), -1, dtype=np.int64)
         if not len(edges):
-            return
+            return dets, partner
         last = ~counts[self.truth[edges]]
-        order = np.argsort(self.det[edges] * 2 + last, kind="stable")
-        edges = edges[order]
-        step = np.repeat(np.arange(len(THRESHOLDS)), len(edges))
-        every = np.tile(edges, len(THRESHOLDS))
-        reach = self.level[every] > step
-        step, every = step[reach], every[reach]
-        n_det, n_truth = partner.shape[1], len(counts)
-        asks = step * n_det + self.det[every]
-        found = _first_come(asks, step * n_truth + self.truth[every], self.det[every], self.crowd[every])
-        partner.reshape(-1)[asks[found]] = self.truth[every[found]]
+        order = np.argsort(det * 2 + last, kind="stable")
+        edges, det = edges[order], det[order]
+        step, place = np.nonzero(self.level[edges] > np.arange(len(THRESHOLDS))[:, None])
+        edges, det = edges[place], det[place]
+        asks = step * len(dets) + det
+        found = _first_come(asks, step * len(counts) + self.truth[edges], det, self.crowd[edges])
+        partner.reshape(-1)[asks[found]] = self.truth[edges[found]]
+        return dets, partner
 
 
 def _spread(touched: Bool, det: Int, truth: Int) -> Bool:

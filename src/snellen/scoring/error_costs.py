@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,22 +82,20 @@ def _gains(table: Table, said: Bool, kind: str) -> Bool:
 class Ap50Costs:
     """How much higher AP at IoU .5 would be without the errors of each kind (TIDE's figures): a `Measure`.
 
-    Per class: `same`, the ranking as it is and with the errors of each kind in SAME mended, a curve each; `label` and
-    `miss`, the rankings with those mended, a curve each.
+    Per class: `same`, the ranking as it is, by all truths and by those that misses leave, and with the errors of each
+    kind in SAME mended, a curve each; `label`, the ranking with those mended.
     """
 
     names: tuple[str, ...]
     same: tuple[Ranking, ...]
     label: tuple[Ranking, ...]
-    miss: tuple[Ranking, ...]
 
     def __call__(self, weights: Float) -> Mapping[str, Float]:
         """All metrics under each row of `weights` (draws, samples): each (draws,), NaN where undefined."""
         weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         counted = whole(weights, max((len(each.sample) for each in (*self.same, *self.label)), default=0))
-        base, *same = _areas(self.same, counted, curves=1 + len(SAME))
-        mended = dict(zip(SAME, same, strict=True))
-        mended |= {name: _areas(getattr(self, name), counted)[0] for name in ("label", "miss")}
+        base, *same = _areas(self.same, counted, curves=2 + len(SAME))
+        mended = dict(zip(("miss", *SAME), same, strict=True)) | {"label": _areas(self.label, counted)[0]}
         defined = ~np.isnan(base)
         classes = defined.sum(axis=0).astype(np.float64)
         found = {}
@@ -134,7 +131,7 @@ def ap50_costs(
     taken[found.partner[0]] = True
     taken[-1] = True
     mendable = np.isin(kind, [KIND[name] for name in MENDED])
-    best = _firsts(about, mendable & ~taken[about])
+    best = _firsts(about, mendable & ~taken[about], found.standing)
 
     def mended(name: str) -> NDArray[np.int8]:
         mine = kind == KIND[name]
@@ -147,25 +144,19 @@ def ap50_costs(
     explained[about[mendable]] = True
     counts = found.counts[0]
     own = np.where(kind == KIND["label"], truth.label[about], label) if len(truth) else label
-    return Ap50Costs(
-        tuple(f"{AP50_COST}{name}" for name in COSTLY),
-        _rankings(sample, label, [state, *(mended(name) for name in SAME)], truth=truth, counts=counts),
-        _rankings(sample, own, [mended("label")], truth=truth, counts=counts),
-        _rankings(sample, label, [state], truth=truth, counts=counts & explained),
-    )
-
-
-def _rankings(
-    sample: Int, label: Int, states: Sequence[NDArray[np.int8]], *, truth: BoxTable, counts: Bool
-) -> tuple[Ranking, ...]:
-    """The ranking of every class, a curve per state; detections stand in ranking order."""
-    order = ordered_by(label)
-    bounds = np.searchsorted(label[order], np.arange(len(truth.classes) + 1)).tolist()
-    every = np.stack(states)[:, order]
-    return tuple(
-        ranking(sample[order[start:end]], every[:, start:end], truth.image[counts & (truth.label == k)])
-        for k, (start, end) in enumerate(pairwise(bounds))
-    )
+    order = np.argsort(found.standing)  # by score again
+    order = order[ordered_by(own[order])]
+    same, others = np.stack([state, *(mended(name) for name in SAME)]), mended("label")[None, order]
+    curves = [(0, 0), (0, 1), *((row + 1, 0) for row in range(len(SAME)))]
+    starts = np.searchsorted(own[order], np.arange(len(truth.classes) + 1))
+    rankings, with_labels = [], []
+    for k in range(len(truth.classes)):
+        truths = [truth.image[which & (truth.label == k)] for which in (counts, counts & explained)]
+        mine = slice(*found.starts[k : k + 2])
+        rankings.append(ranking(sample[mine], same[:, mine], *truths, of=curves))
+        mine = slice(*starts[k : k + 2])
+        with_labels.append(ranking(sample[order[mine]], others[:, mine], truths[0]))
+    return Ap50Costs(tuple(f"{AP50_COST}{name}" for name in COSTLY), tuple(rankings), tuple(with_labels))
 
 
 def _areas(rankings: Sequence[Ranking], weights: Weights, *, curves: int = 1) -> Float:
@@ -176,7 +167,7 @@ def _areas(rankings: Sequence[Ranking], weights: Weights, *, curves: int = 1) ->
 
 def _kinds_at(truth: BoxTable, predicted: BoxTable, matches: CocoMatches, pairs: Pairs | None) -> tuple[Int, Int]:
     """Kind of each ranked detection at IoU .5, and the truth it is about."""
-    pairs = pairs_of(truth, predicted, as_coco=True)[0] if pairs is None else pairs
+    pairs = pairs_of(truth, predicted, as_coco=True) if pairs is None else pairs
     rows = matches.rows
     hit, excused = np.zeros(len(predicted), dtype=np.bool_), np.zeros(len(predicted), dtype=np.bool_)
     hit[rows], excused[rows] = matches.state[0, 0] == RIGHT, matches.state[0, 0] == IGNORED
@@ -184,7 +175,8 @@ def _kinds_at(truth: BoxTable, predicted: BoxTable, matches: CocoMatches, pairs:
     return kind[rows], about[rows]
 
 
-def _firsts(about: Int, mask: Bool) -> Int:
-    """The first place in `mask` for each truth."""
+def _firsts(about: Int, mask: Bool, standing: Int) -> Int:
+    """The place in `mask` that stands first for each truth."""
     places = np.flatnonzero(mask)
+    places = places[np.argsort(standing[places])]
     return places[np.unique(about[places], return_index=True)[1]]

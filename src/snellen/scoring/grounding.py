@@ -17,6 +17,7 @@ from snellen.core.detections import Bool
 from snellen.core.errors import unknown
 from snellen.core.estimates import Float, Ratio
 from snellen.core.tables import Tables
+from snellen.scoring.overlaps import ordered_by
 from snellen.scoring.sums import Sums, over
 from snellen.scoring.tabulation import tables_of, tabulate
 
@@ -168,7 +169,7 @@ def _class_sums(tables: Tables, failures: Failures | None) -> Iterator[Sums]:
     there = counted(tables, failures)[2]
     counts = there & table["kept"] & ~table["crowd"] & ~table["excused"] & (table["label"] >= 0)
     rows = np.flatnonzero(counts)
-    rows = rows[np.argsort(table["label"][rows], kind="stable")]
+    rows = rows[ordered_by(table["label"][rows])]
     bounds = np.searchsorted(table["label"][rows], np.arange(len(tables.classes) + 1))
     truth, hit = table["truth"][rows], table["partner"][rows] >= 0
     values = np.stack([truth, ~truth, ~truth & hit], axis=1).astype(np.float64)

@@ -79,7 +79,7 @@ def sweep(truth: BoxTable, predicted: BoxTable, *, unread: int = 0) -> Sweep:
     scores = (
         np.full(len(predicted), np.inf) if predicted.scores is None else np.nan_to_num(predicted.scores, nan=np.inf)
     )
-    pairs, _ = pairs_of(truth, predicted, same_label=True)
+    pairs = pairs_of(truth, predicted, same_label=True)
     pairs = pairs.take(pairs.iou >= 0.5 - SLACK)
     crowd = truth.crowd[pairs.truth]
     excusable = np.zeros(len(predicted), dtype=np.bool_)

@@ -19,40 +19,77 @@ from snellen.core.tables import Pairs
 LEAST = 0.1
 """Pairs below this IoU are not kept: no matching, and no kind of error, looks at them (TIDE's background threshold)."""
 
-_ALONE = 1024
-"""A picture with this many pairs or more is broadcast by itself; smaller ones are gathered together."""
 _TOGETHER = 1 << 18
+"""Pairs of boxes looked at together: what of them fits the processor's second cache."""
 
 
 def pairs_of(
     truth: BoxTable, predicted: BoxTable, *, same_label: bool = False, as_coco: bool = False, at_least: float = LEAST
-) -> tuple[Pairs, Float]:
-    """All pairs whose IoU is `at_least` so much, and per prediction its largest overlap with any truth.
+) -> Pairs:
+    """All pairs that overlap by `at_least` so much (0: at all), ordered by prediction, then truth.
 
     same_label: only pairs of one class (what is outside the taxonomy has none). as_coco: with pycocotools' rounding;
-    else a box overlaps itself by exactly 1. Pairs are ordered by prediction, then truth. Both tables must speak of the
-    same pictures: else ShapeError.
+    else a box overlaps itself by exactly 1. Both tables must speak of the same pictures: else ShapeError.
     """
     if truth.images != predicted.images:
         raise ShapeError(
             f"truth and predictions must speak of the same pictures, got {len(truth.images)} and "
             f"{len(predicted.images)}"
         )
-    left, right = (_Sorted.of(table, same_label=same_label, as_coco=as_coco) for table in (predicted, truth))
-    best = np.zeros(len(predicted))
-    work = np.diff(left.starts) * np.diff(right.starts)
-    found = [_broadcast(left, right, image, best, at_least) for image in np.flatnonzero(work >= _ALONE).tolist()]
-    found += [_gathered(left, right, images, best, at_least) for images in _batches(work)]
-    if not found:
-        return Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), best
-    every = Pairs(*(np.concatenate([getattr(part, name) for part in found]) for name in ("predicted", "truth", "iou")))
-    return every.take(np.lexsort((every.truth, every.predicted))), best
+    first, second = (_Columns.of(table, as_coco=as_coco) for table in (predicted, truth))
+    left, right = _Pictures.of(predicted, first), _Pictures.of(truth, second)
+    found = []
+    for pictures in batches(np.diff(left.starts), np.diff(right.starts)):
+        p, t = _near(left, right, pictures)
+        if same_label:
+            same = (predicted.label[p] == truth.label[t]) & (truth.label[t] >= 0)
+            p, t = p[same], t[same]
+        iou = _iou(first, second, p, t)
+        kept = np.flatnonzero((iou >= at_least) & (iou > 0))
+        found.append((p[kept], t[kept], iou[kept]))
+    every = _joined(found)
+    place = every.predicted * len(truth) + every.truth
+    return every if np.all(place[1:] > place[:-1]) else every.take(np.argsort(place))
+
+
+def alike(table: BoxTable, *, above: float) -> Pairs:
+    """Pairs of boxes of one picture and class that overlap by more than `above`, each once. `predicted` and `truth` are
+    both rows of `table`, the box that starts further left first.
+
+    Such boxes start within 1 - `above` of the left one's width: from left to right, the next few are all to look at.
+    """
+    c = _Columns.of(table, as_coco=False)
+    rows = np.argsort(c.x1)
+    group = table.image * len(table.classes) + table.label
+    rows = rows[ordered_by(group[rows])]
+    rows = rows[table.label[rows] >= 0]
+    group, start = group[rows], c.x1[rows]
+    reach = start + (1 - above) * (1 + 1e-6) * (c.x2[rows] - start)  # and a little more, for rounding
+    found, left, step = [], np.arange(len(rows) - 1), 1
+    while len(left):
+        left = left[(group[left + step] == group[left]) & (start[left + step] <= reach[left])]
+        p, t = rows[left], rows[left + step]
+        iou = _iou(c, c, p, t)
+        kept = np.flatnonzero(iou > above)
+        found.append((p[kept], t[kept], iou[kept]))
+        step += 1
+        left = left[left < len(rows) - step]
+    return _joined(found)
+
+
+def largest(pairs: Pairs, predictions: int) -> Float:
+    """The largest IoU of each prediction, 0 where it has no pair. Pairs stand by prediction."""
+    best = np.zeros(predictions)
+    first = np.flatnonzero(np.diff(pairs.predicted, prepend=-1))
+    if len(first):
+        best[pairs.predicted[first]] = np.maximum.reduceat(pairs.iou, first)
+    return best
 
 
 def as_coco(pairs: Pairs, truth: BoxTable, predicted: BoxTable) -> Pairs:
     """Those of `pairs` whose IoU is at least `LEAST` with pycocotools' rounding, and that IoU."""
-    left, right = (_Sorted.of(table, same_label=False, as_coco=True) for table in (predicted, truth))
-    iou = _at(left, right, np.argsort(left.rows)[pairs.predicted], np.argsort(right.rows)[pairs.truth])
+    first, second = (_Columns.of(table, as_coco=True) for table in (predicted, truth))
+    iou = _iou(first, second, pairs.predicted, pairs.truth)
     kept = iou >= LEAST
     return Pairs(pairs.predicted[kept], pairs.truth[kept], iou[kept])
 
@@ -92,11 +129,51 @@ def parts_of(pairs: Pairs, predictions: int) -> Int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sorted:
-    """Boxes in groups (a picture; or a class in a picture): their rows, where groups start, corners and areas."""
+class _Pictures:
+    """Boxes by picture: their rows, and where in these each picture starts."""
 
     rows: Int
     starts: Int
+    columns: _Columns
+
+    @classmethod
+    def of(cls, table: BoxTable, columns: _Columns) -> _Pictures:
+        rows = ordered_by(table.image)
+        return cls(rows, np.searchsorted(table.image[rows], np.arange(len(table.images) + 1)), columns)
+
+    def padded(self, pictures: Int) -> tuple[Int, Float, Float, Float, Float]:
+        """The rows of these pictures, x1, y1, x2 and y2, each (pictures, most); x1 is infinite beyond a picture's last
+        box, so that what stands there overlaps nothing.
+        """
+        rows, there = padded(self.rows, self.starts, pictures)
+        c = self.columns
+        return rows, np.where(there, c.x1[rows], np.inf), c.y1[rows], c.x2[rows], c.y2[rows]
+
+
+def padded(rows: Int, starts: Int, pictures: Int) -> tuple[Int, Bool]:
+    """The rows of these pictures, (pictures, most), and whether each is there: others fill up what it has less."""
+    counts = np.diff(starts)[pictures, None]
+    place = np.arange(counts.max())
+    return np.take(rows, starts[pictures, None] + place, mode="clip"), place < counts
+
+
+def _near(left: _Pictures, right: _Pictures, pictures: Int) -> tuple[Int, Int]:
+    """The rows of all pairs in these pictures that overlap at all."""
+    p, *a = left.padded(pictures)
+    t, *b = right.padded(pictures)
+    near = a[0][:, :, None] < b[2][:, None]
+    near &= a[2][:, :, None] > b[0][:, None]
+    near &= a[1][:, :, None] < b[3][:, None]
+    near &= a[3][:, :, None] > b[1][:, None]
+    place = np.flatnonzero(near)
+    row = place // t.shape[1]  # of `p`, laid end to end
+    return p.reshape(-1)[row], t[row // p.shape[1], place - row * t.shape[1]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Corners and areas of boxes, each (n,), and which are crowd regions."""
+
     x1: Float
     y1: Float
     x2: Float
@@ -105,82 +182,36 @@ class _Sorted:
     crowd: Bool
 
     @classmethod
-    def of(cls, table: BoxTable, *, same_label: bool, as_coco: bool) -> _Sorted:
-        group, groups = table.image, len(table.images)
-        if same_label:
-            group, groups = group * len(table.classes) + table.label, groups * len(table.classes)
-        rows = ordered_by(group)
-        if same_label:
-            rows = rows[table.label[rows] >= 0]
-        starts = np.searchsorted(group[rows], np.arange(groups + 1))
-        boxes = table.boxes[rows]
-        x1, y1, x2, y2 = np.ascontiguousarray(boxes.T)
-        width, height = np.ascontiguousarray(sides(boxes).T) if as_coco else (x2 - x1, y2 - y1)
+    def of(cls, table: BoxTable, *, as_coco: bool) -> _Columns:
+        x1, y1, x2, y2 = np.ascontiguousarray(table.boxes.T)
+        width, height = np.ascontiguousarray(sides(table.boxes).T) if as_coco else (x2 - x1, y2 - y1)
         if as_coco:
             x2, y2 = x1 + width, y1 + height
-        return cls(rows, starts, x1, y1, x2, y2, width * height, table.crowd[rows])
+        return cls(x1, y1, x2, y2, width * height, table.crowd)
 
 
-def _broadcast(left: _Sorted, right: _Sorted, image: int, best: Float, at_least: float) -> Pairs:
-    """All pairs of one picture at once."""
-    a = slice(left.starts[image], left.starts[image + 1])
-    b = slice(right.starts[image], right.starts[image + 1])
-    width = np.minimum(left.x2[a, None], right.x2[b])
-    width -= np.maximum(left.x1[a, None], right.x1[b])
-    np.maximum(width, 0.0, out=width)
-    inter = np.minimum(left.y2[a, None], right.y2[b])
-    inter -= np.maximum(left.y1[a, None], right.y1[b])
-    np.maximum(inter, 0.0, out=inter)
-    inter *= width
-    union = np.add(left.area[a, None], right.area[b], out=width)
-    union -= inter
-    if right.crowd[b].any():
-        union[:, right.crowd[b]] = left.area[a, None]
-    iou = _ratio(inter, union)
-    best[left.rows[a]] = iou.max(axis=1)
-    p, t = np.nonzero(iou >= at_least)
-    return Pairs(left.rows[a][p], right.rows[b][t], iou[p, t])
-
-
-def _gathered(left: _Sorted, right: _Sorted, images: Int, best: Float, at_least: float) -> Pairs:
-    """All pairs of many small pictures, laid end to end."""
-    counts = np.diff(right.starts)[images]
-    many = np.diff(left.starts)[images]
-    p = _ranges(left.starts[images], many)
-    per = np.repeat(counts, many)
-    t = _ranges(np.repeat(right.starts[images], many), per)
-    p = np.repeat(p, per)
-    near = np.minimum(left.x2[p], right.x2[t]) > np.maximum(left.x1[p], right.x1[t])
-    p, t = p[near], t[near]  # most pairs of a picture stand beside each other
-    iou = _at(left, right, p, t)
-    np.maximum.at(best, left.rows[p], iou)
-    kept = np.flatnonzero(iou >= at_least)
-    return Pairs(left.rows[p[kept]], right.rows[t[kept]], iou[kept])
-
-
-def _at(left: _Sorted, right: _Sorted, p: Int, t: Int) -> Float:
-    """IoU of the boxes at the places `p` and `t`."""
-    width = np.minimum(left.x2[p], right.x2[t]) - np.maximum(left.x1[p], right.x1[t])
-    height = np.minimum(left.y2[p], right.y2[t]) - np.maximum(left.y1[p], right.y1[t])
+def _iou(a: _Columns, b: _Columns, p: Int, t: Int) -> Float:
+    """IoU of the boxes `p` with the boxes `t`; 0 where they do not overlap, whatever their union. Boxes that are
+    inverted never overlap anything.
+    """
+    width = np.minimum(a.x2[p], b.x2[t]) - np.maximum(a.x1[p], b.x1[t])
+    height = np.minimum(a.y2[p], b.y2[t]) - np.maximum(a.y1[p], b.y1[t])
     inter = np.maximum(width, 0.0) * np.maximum(height, 0.0)
-    area = left.area[p]
-    return _ratio(inter, np.where(right.crowd[t], area, area + right.area[t] - inter))
+    area = a.area[p]
+    union = np.where(b.crowd[t], area, area + b.area[t] - inter)
+    return np.asarray(inter / np.maximum(union, np.finfo(np.float64).tiny))
 
 
-def _ratio(inter: Float, union: Float) -> Float:
-    """IoU; 0 where boxes do not overlap, whatever the union. Boxes that are inverted never overlap anything."""
-    np.maximum(union, np.finfo(np.float64).tiny, out=union)
-    return np.asarray(np.divide(inter, union, out=inter))
+def _joined(parts: list[tuple[Int, Int, Float]]) -> Pairs:
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    return Pairs(*(np.concatenate(each) for each in zip(nothing, *parts, strict=True)))
 
 
-def _ranges(starts: Int, counts: Int) -> Int:
-    """`start, start + 1, ...` of each pair of start and count, laid end to end."""
-    ends = np.cumsum(counts)
-    return np.asarray(np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts))
-
-
-def _batches(work: Int) -> Iterator[Int]:
-    """Pictures with few pairs, in groups of bounded work."""
-    small = np.flatnonzero((work > 0) & (work < _ALONE))
-    if len(small):
-        yield from np.split(small, np.flatnonzero(np.diff(np.cumsum(work[small]) // _TOGETHER)) + 1)
+def batches(left: Int, right: Int) -> Iterator[Int]:
+    """Pictures that have both, those of like size together, in parts of bounded work. left, right: what each has."""
+    some = np.flatnonzero((left > 0) & (right > 0))
+    size = np.frexp(left)[1]  # to the next power of two
+    some = some[np.lexsort((right[some], size[some]))]
+    if len(some):
+        work = np.cumsum(2.0 ** size[some] * right[some]) // _TOGETHER
+        yield from np.split(some, np.flatnonzero(np.diff(work)) + 1)

@@ -9,7 +9,6 @@ from snellen.core.detections import BoxTable, Float, Int
 from snellen.scoring.average_precision import limits_of, summarised
 from snellen.scoring.coco_matching import RIGHT, WRONG, CocoMatches
 from snellen.scoring.curves import RECALLS
-from snellen.scoring.overlaps import ordered_by
 
 
 def point_figures(
@@ -17,16 +16,13 @@ def point_figures(
 ) -> dict[str, float]:
     """The figures that `average_precision.measure_of` gives at unit weights, to rounding; NaN where undefined."""
     classes = len(truth.classes)
-    label = predicted.label[matches.rows]
-    order = ordered_by(label)
-    label, state = label[order], matches.state[:, :, order]
-    bounds = np.searchsorted(label, np.arange(classes + 1))
+    label, state, bounds = predicted.label[matches.rows], matches.state, matches.starts
     truths = np.stack([np.bincount(truth.label[counts], minlength=classes) for counts in matches.counts]).T
     below = np.where(truths > 0, truths, np.nan)  # (classes, areas)
     right, wrong = (_within(state == what, bounds, label) for what in (RIGHT, WRONG))
     precision = _per_class(_areas(right, wrong, truths.T[:, None, label], label), bounds)
     precision = np.where(truths[:, :, None] > 0, precision, np.nan)
-    hits, rank, limits = state == RIGHT, matches.rank[order], limits_of(max_dets)
+    hits, rank, limits = state == RIGHT, matches.rank, limits_of(max_dets)
     recall = _per_class(hits, bounds) / below[:, :, None]
     early = [(_per_class(hits[:1] & (rank < limit), bounds)[:, 0] / below[:, :1]).mean(axis=1) for limit in limits]
     figures = summarised(

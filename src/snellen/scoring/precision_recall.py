@@ -9,15 +9,13 @@ matches. Diagnostic only: AP in results is pycocotools'.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from snellen.core.detections import Bool, BoxTable, Float
 from snellen.scoring.coco_matching import IGNORED, RIGHT, CocoMatches, coco_matches, filled
-from snellen.scoring.curves import RECALLS, area_under
-from snellen.scoring.overlaps import ordered_by
+from snellen.scoring.curves import RECALLS, Runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,8 @@ def curves(truth: BoxTable, predicted: BoxTable, *, iou: int = 0, max_dets: int 
     for k, label in enumerate(truth.classes):
         truths = int(matches.counts[0][truth.label == k].sum())
         if truths:
-            mine = np.flatnonzero((predicted.label[matches.rows] == k) & (matches.state[0, iou] != IGNORED))
+            mine = slice(*matches.starts[k : k + 2])
+            mine = np.arange(mine.start, mine.stop)[matches.state[0, iou, mine] != IGNORED]
             right = np.cumsum(matches.state[0, iou, mine] == RIGHT)
             found.append(Curve(label, scores[mine], right / np.arange(1, len(mine) + 1), right / truths, truths))
     return found
@@ -73,25 +72,23 @@ def trapezoid_audit(
 ) -> Audit:
     """AP at IoU .50:.95 as pycocotools reads it, and by the trapezoid rule. matches: those of these boxes, if known."""
     found = matches or coco_matches(truth, predicted, max_dets=max_dets, sizes=False)
-    label, truths = predicted.label[found.rows], np.bincount(truth.label[found.counts[0]], minlength=len(truth.classes))
-    order = ordered_by(label)
-    bounds = np.searchsorted(label[order], np.arange(len(truths) + 1)).tolist()
+    truths = np.bincount(truth.label[found.counts[0]], minlength=len(truth.classes))
     plain, lines = [], []
-    for k, (start, end) in enumerate(pairwise(bounds)):
-        for state in found.state[0][:, order[start:end]] if truths[k] else ():
-            counted = state[state != IGNORED] == RIGHT
-            right, wrong = np.cumsum(counted).astype(np.float64), np.cumsum(~counted).astype(np.float64)
-            plain.append(area_under(right, wrong, int(truths[k])))
-            lines.append(_trapezoid(right, wrong, int(truths[k])))
+    for k in np.flatnonzero(truths).tolist():
+        states = found.state[0][:, slice(*found.starts[k : k + 2])]
+        for state, runs in zip(states, Runs.of(states), strict=True):
+            plain.append(float(runs.at_recalls(int(truths[k])).mean()))
+            lines.append(_trapezoid(state[state != IGNORED] == RIGHT, int(truths[k])))
     return Audit(float(np.mean(plain)), float(np.mean(lines))) if plain else Audit(None, None)
 
 
-def _trapezoid(right: Float, wrong: Float, truths: int) -> float:
+def _trapezoid(counted: Bool, truths: int) -> float:
     """Area under straight lines through the interpolated precision at 101 recalls, from (0, 1) to (1, 0)."""
-    if not len(right):
+    if not len(counted):
         return 0.0
+    right = np.cumsum(counted)
     recall = np.concatenate([[0.0], right / truths, [1.0]])
-    precision = np.concatenate([[1.0], right / (right + wrong), [0.0]])
+    precision = np.concatenate([[1.0], right / np.arange(1, len(right) + 1), [0.0]])
     precision = np.maximum.accumulate(precision[::-1])[::-1]
     return float(np.trapezoid(np.interp(RECALLS, recall, precision), RECALLS))
 

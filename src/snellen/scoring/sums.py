@@ -27,13 +27,10 @@ class Sums:
     @classmethod
     def sparse(cls, sample: Int, values: Float, *, samples: int) -> Sums:
         """From rows `values` (n, k) that belong to `sample` (n,): rows of one sample are added up."""
-        rows, place = np.unique(sample, return_inverse=True)
-        block = np.zeros((len(rows), values.shape[1]))
-        for j in range(values.shape[1]):
-            block[:, j] = np.bincount(place, values[:, j], len(rows))
-        if len(rows) < samples:
-            return cls(rows, block)
-        return cls(None, block)
+        there = np.bincount(sample, minlength=samples) > 0
+        rows, place = np.flatnonzero(there), (np.cumsum(there) - 1)[sample]
+        block = np.stack([np.bincount(place, column, len(rows)) for column in values.T], axis=1).astype(np.float64)
+        return cls(rows if len(rows) < samples else None, block)
 
     def __call__(self, weights: Float) -> Float:
         """`weights` (draws, samples) -> (draws, k)."""

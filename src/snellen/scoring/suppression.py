@@ -12,7 +12,7 @@ import numpy as np
 from snellen.core.detections import Bool, BoxTable
 from snellen.core.errors import SpecError
 from snellen.scoring.coco_matching import filled
-from snellen.scoring.overlaps import pairs_of
+from snellen.scoring.overlaps import alike
 
 SAME = 0.9
 """Boxes of one class with this IoU or more are duplicates."""
@@ -24,12 +24,11 @@ def kept_by_nms(predicted: BoxTable, *, above: float = 0.5) -> Bool:
     Best score first (as listed where scores tie or are missing), a box goes if it overlaps a kept one of its picture
     and class by more than `above`. For detectors prompted one class at a time; MLLMs get none (PROTOCOLS section 2).
     """
-    order = np.argsort(-filled(predicted.scores, len(predicted)), kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    pairs = pairs_of(predicted, predicted, same_label=True)[0]
-    pairs = pairs.take((pairs.iou > above) & (rank[pairs.predicted] < rank[pairs.truth]))
-    first, second = pairs.predicted, pairs.truth
+    pairs = alike(predicted, above=above)
+    one, two = pairs.predicted, pairs.truth
+    scores = filled(predicted.scores, len(predicted))
+    better = (scores[one] > scores[two]) | ((scores[one] == scores[two]) & (one < two))
+    first, second = np.where(better, one, two), np.where(better, two, one)
     kept = np.ones(len(predicted), dtype=np.bool_)
     open_ = np.ones(len(predicted), dtype=np.bool_)  # not yet decided
     while len(first):

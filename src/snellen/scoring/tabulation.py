@@ -18,7 +18,7 @@ from snellen.core.labels import ClassIndex
 from snellen.core.tables import DETECTIONS, OUTCOMES, Column, Pairs, Table, Tables
 from snellen.scoring.error_kinds import kind_columns
 from snellen.scoring.matching import SLACK, matched
-from snellen.scoring.overlaps import LEAST, ordered_by, pairs_of
+from snellen.scoring.overlaps import LEAST, as_coco, largest, ordered_by, pairs_of
 from snellen.scoring.suppression import chosen, kept_by_nms, of_present_classes
 
 if TYPE_CHECKING:
@@ -97,13 +97,16 @@ def tables_of(
         kept = ~(predicted.scores < min_score)  # a missing score is below no threshold
     order_t, order_p = ordered_by(truth.image), ordered_by(predicted.image)
     truth, predicted, kept = _take(truth, order_t), _take(predicted, order_p), kept[order_p]
-    found, best = pairs_of(truth, predicted, at_least=LEAST - SLACK)
+    found = pairs_of(truth, predicted, at_least=0.0)
+    best = largest(found, len(predicted))
+    found = found.take(found.iou >= LEAST - SLACK)
     pairs = found.take(found.iou >= LEAST)
     instances = _instances(truth, predicted, kept) | _matches(truth, predicted, kept, pairs) | {
         "best": np.concatenate([np.full(len(truth), np.nan), best])
     }  # fmt: skip
     outcomes = _outcomes(truth, about, instances)
-    return Tables(Table(outcomes), Table({name: instances[name] for name in DETECTIONS}), truth.classes, pairs=found)
+    return Tables(Table(outcomes), Table({name: instances[name] for name in DETECTIONS}), truth.classes,
+                  pairs=as_coco(found, truth, predicted))  # fmt: skip
 
 
 def _row(sample: Sample[Detections], reading: Reading[Detections]) -> dict[str, Any]:

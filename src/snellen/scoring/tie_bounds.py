@@ -74,7 +74,7 @@ def bounds(
     truth: BoxTable, predicted: BoxTable, listed: CocoMatches, *, max_dets: int
 ) -> tuple[float | None, float | None]:
     """`order_min` and `order_max` of AP; None where no class has a truth. listed: the matching in list order."""
-    pairs = pairs_of(truth, predicted, same_label=True, as_coco=True)[0]
+    pairs = pairs_of(truth, predicted, same_label=True, as_coco=True)
     pairs = pairs.take(pairs.iou >= THRESHOLDS[0])
     scores = filled(predicted.scores, len(predicted))
     cut = _cut_among_ties(predicted, scores, max_dets)

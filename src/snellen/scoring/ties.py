@@ -84,7 +84,7 @@ class ExpectedAp:
 
 def expected(truth: BoxTable, predicted: BoxTable, *, max_dets: int = 500, rng: np.random.Generator) -> ExpectedAp:
     """The expectation over random orders of equal scores; exact where there are few orders."""
-    pairs = pairs_of(truth, predicted, same_label=True, as_coco=True)[0]
+    pairs = pairs_of(truth, predicted, same_label=True, as_coco=True)
     groups, count = _tie_groups(predicted)
     exact = count <= EXACT
     ones = np.ones((1, len(truth.images)))

@@ -12,6 +12,7 @@ from snellen.core.errors import unknown
 from snellen.core.estimates import Ratio
 from snellen.core.tables import Table, Tables
 from snellen.scoring.grounding import Failures, counted
+from snellen.scoring.overlaps import batches, padded
 from snellen.scoring.sums import Sums, over
 
 SIZES = ((16, "side below 16 px"), (32, "16 to 32"), (64, "32 to 64"), (96, "64 to 96"), (192, "96 to 192"),
@@ -100,10 +101,14 @@ def _by_crowding(tables: Tables, table: Table) -> tuple[Sequence[str], Int]:
     across, down = _centres(table)
     reach = (NEAR * np.maximum(table["x2"] - table["x1"], table["y2"] - table["y1"])) ** 2
     near = np.zeros(len(table), dtype=np.int64)
-    bounds = np.flatnonzero(np.diff(table["sample"][rows])) + 1
-    for mine in np.split(rows, bounds):  # truths stand by sample
-        apart = (across[mine, None] - across[mine]) ** 2 + (down[mine, None] - down[mine]) ** 2  # squared, as reach is
-        near[mine] = (apart <= reach[mine, None]).sum(axis=1) - 1
+    starts = np.searchsorted(table["sample"][rows], np.arange(len(tables.outcomes) + 1))  # truths stand by sample
+    counts = np.diff(starts)
+    for pictures in batches(counts, counts):
+        mine, there = padded(rows, starts, pictures)
+        x, y = np.where(there, across[mine], np.inf), down[mine]
+        apart = (across[mine][:, :, None] - x[:, None]) ** 2
+        apart += (down[mine][:, :, None] - y[:, None]) ** 2  # squared, as reach is
+        near[mine[there]] = (np.count_nonzero(apart <= reach[mine][:, :, None], axis=2) - 1)[there]
     return [name for _, name in CROWDS], _binned(near.astype(np.float64), CROWDS)
 
 

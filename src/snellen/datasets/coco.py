@@ -255,7 +255,12 @@ def _found(finder: Finder, name: str, findings: list[Finding], where: str) -> Pa
     if found is not None and found.case_differs:
         findings.append(
             Finding(
-                "case-differs", "warning", f"picture {name!r} is called {found.path.name!r} on disk", 1, where, (name,)
+                "case-differs",
+                "warning",
+                f"picture {name!r} is called {found.path.relative_to(finder.root).as_posix()!r} on disk",
+                1,
+                where,
+                (name,),
             )
         )
     return found.path if found else None

@@ -120,7 +120,7 @@ def variants(name: str) -> Iterator[str]:
     seen = {name}
     bare = unquote(urlsplit(name).path) if "://" in name else decoded
     for text in (name, decoded, bare):
-        for form in (text, text.replace("\\", "/"), _queried(text).replace("\\", "/")):
+        for form in (text, text.replace("\\", "/"), re.sub(r"[\\/]+", "/", _queried(text))):
             parts = form.split("/")
             for start in range(len(parts)):
                 variant = "/".join(parts[start:])

@@ -186,7 +186,7 @@ def _picture(file: VocFile, finder: Finder, findings: list[Finding]) -> tuple[st
         found = (finder.find(f"{folder}/{file.filename}") if folder else None) or finder.find(file.filename)
         if found is not None and is_picture(found.path.name):
             if found.case_differs:
-                text = f"picture {file.filename!r} is called {found.path.name!r} on disk"
+                text = f"picture {file.filename!r} is called {_below(found.path, finder)!r} on disk"
                 findings.append(Finding("case-differs", "warning", text, 1, file.stem, (file.filename,)))
             return _name(found.path, finder), found.path
     by_stem = next((found for name in _stems(finder).get(file.stem, ()) if (found := finder.find(name))), None)
@@ -199,9 +199,13 @@ def _picture(file: VocFile, finder: Finder, findings: list[Finding]) -> tuple[st
     return name or f"{file.stem}.jpg", None
 
 
+def _below(path: Path, finder: Finder) -> str:
+    return path.relative_to(finder.root).as_posix()
+
+
 def _name(path: Path, finder: Finder) -> str:
     """A picture's path below the folder it was found in."""
-    name = path.relative_to(finder.root).as_posix()
+    name = _below(path, finder)
     return name.removeprefix(next(folder for folder in (*finder.folders, "") if name.startswith(folder)))
 
 

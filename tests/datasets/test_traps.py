@@ -288,3 +288,48 @@ def test_what_a_repair_brings_to_light_is_repaired_too(tmp_path: Path) -> None:
     twice = wade(tmp_path / "2", RECORD, RECORD)
     assert "repeated-box" in repair(examine(twice), tmp_path / "2m").done
     assert len(load_data(tmp_path / "2m").truth) == 1
+
+
+def test_two_folders_of_one_name_keep_their_pictures_apart(tmp_path: Path) -> None:
+    for part in "ab":
+        yolo(tmp_path / part)
+    (tmp_path / "data.yaml").write_text("train: [a/images, b/images]\nnames: [cat, dog]\n")
+    data = load_data(tmp_path)
+    assert data.truth.images == ("a/images/a.png", "b/images/a.png")
+    assert codes(tmp_path) == {"same-picture"}
+
+
+def test_a_part_that_is_another_one_again_is_told(tmp_path: Path) -> None:
+    assert codes(yolo(tmp_path, yaml="train: images\nval: images\nnames: [cat, dog]\n")) == {"part-repeats"}
+
+
+def darknet(folder: Path, names: str, classes: str = "2") -> Path:
+    picture(folder / "data/a.png")
+    (folder / "data/a.txt").write_text("1 .5 .5 .2 .2\n")
+    (folder / "obj.names").write_text(names)
+    (folder / "train.txt").write_text("data/a.png\n")
+    (folder / "obj.data").write_text(f"classes = {classes}\ntrain = train.txt\nvalid = gone.txt\nnames = obj.names\n")
+    return folder
+
+
+def test_darknet_files_are_held_to_what_they_say(tmp_path: Path) -> None:
+    assert load_data(darknet(tmp_path / "1", "cat\ndog\n\n")).classes == ("cat", "dog")
+    assert codes(tmp_path / "1") == {"missing-part"}
+    with pytest.raises(DataError, match="classes is 3, but there are 2 names"):
+        load_data(darknet(tmp_path / "2", "cat\ndog\n", "3"))
+    with pytest.raises(DataError, match="line 2 of the class names is blank"):
+        load_data(darknet(tmp_path / "3", "cat\n\ndog\n", "3"))
+    (tmp_path / "1/obj.names").unlink()
+    with pytest.raises(DataError, match=r"obj\.names, are not there"):
+        load_data(tmp_path / "1")
+
+
+def test_doctor_asks_of_which_part_predictions_are(tmp_path: Path) -> None:
+    from snellen.core.errors import SpecError
+
+    for part in ("train", "test"):
+        coco(tmp_path / part)
+    (tmp_path / "dt.json").write_text(json.dumps([BOX | {"score": 0.5}]))
+    with pytest.raises(SpecError, match="train, test: say which with --split"):
+        examine(tmp_path, predictions=tmp_path / "dt.json")
+    assert examine(tmp_path, predictions=tmp_path / "dt.json", split="test").parts

@@ -41,6 +41,7 @@ def info(
     Example:  snellen data info my_data/ --split test
     """
     from snellen.datasets.describe import describe
+    from snellen.datasets.findings import counted
 
     dataset = _load(data, split, format_, images, allow)
     found = describe(dataset)
@@ -48,8 +49,10 @@ def info(
         found["findings"] = [finding.to_json() for finding in dataset.findings]
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
-    typer.echo(f"{found['name']} ({found['format']}): {found['images']:,} images, {found['boxes']:,} boxes")
-    typer.echo(f"{found['images_without_boxes']:,} images without boxes; {found['crowd_regions']:,} crowd regions")
+    sizes_ = ", ".join(counted(found[what], what) for what in ("images", "boxes"))
+    typer.echo(f"{found['name']} ({found['format']}): {sizes_}")
+    empty, crowds = (counted(found[k], k.replace("_", " ")) for k in ("images_without_boxes", "crowd_regions"))
+    typer.echo(f"{empty}; {crowds}")
     rows = [
         (name, c["boxes"], c["images"], _number(c["share"], 100), _number(c["per_image"]), _number(c["median_side"]))
         for name, c in found["classes"].items()

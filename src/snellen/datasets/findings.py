@@ -76,7 +76,8 @@ _ONE = {
     "files": "file", "classes": "class", "sections": "section", "records": "record", "objects": "object",
     "chains": "chain", "pairs": "pair", "rows": "row", "are": "is", "were": "was", "have": "has", "lack": "lacks",
     "hold": "holds", "their": "its", "give": "gives", "they": "it", "write": "writes",
-    "count": "counts", "reach": "reaches", "areas": "area", "places": "place", "sides": "side",
+    "count": "counts", "reach": "reaches", "areas": "area", "places": "place", "regions": "region",
+    "sides": "side",
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,55 +41,66 @@ def parts(path: Path, images: Path | None) -> list[Part]:
     root = path if path.is_dir() else path.parent
     yaml = path if path.suffix in {".yaml", ".yml"} else _yaml(path) if path.is_dir() else None
     data = path if path.name.endswith(".data") else _darknet(root)
-    gone: list[str] = []
-    keypoints = 0
     if yaml is not None:
-        classes, places, gone, keypoints = _from_yaml(yaml)
+        said = _from_yaml(yaml)
     elif data is not None:
-        classes, places = _from_darknet(data)
+        said = _from_darknet(data)
     else:
-        classes, places = _named(root), _from_folders(root)
+        said = _Said(root, _named(root), _from_folders(root))
     if images is not None:
-        places = {"": [images]}
+        said = replace(said, places={"": [images]})
     title = root.name
     found: list[Part] = []
     listed_before: set[Path] = set()
-    for name, folders in places.items():
-        read = partial(_read, yaml or data or root, root, folders, classes, gone, keypoints)
+    for name, folders in said.places.items():
         again = listed_before.issuperset(folders)  # `val: images` where `train` is that already
+        if again:
+            said.again.append(name)
         full = f"{title}/{name}" if name else title
-        found.append(Part(name, root, read, full, class_file_of(root), overlaps=again))
+        found.append(Part(name, root, partial(_read, said, root, folders), full, class_file_of(root), overlaps=again))
         listed_before.update(folders)
     return found
 
 
-def _read(
-    source: Path,
-    root: Path,
-    places: Sequence[Path],
-    classes: Sequence[str],
-    gone: Sequence[str],
-    keypoints: int,
-    *,
-    extras: bool = False,
-) -> Raw:
+@dataclass(frozen=True)
+class _Said:
+    """What data.yaml, obj.data or the folders say. places: of each part. gone: places that are named and not there.
+    keypoints: how many numbers of them a row has. again: parts in the places of others.
+    """
+
+    source: Path
+    classes: Sequence[str]
+    places: Mapping[str, list[Path]]
+    gone: Sequence[str] = ()
+    keypoints: int = 0
+    again: list[str] = field(default_factory=list)
+
+
+def _read(said: _Said, root: Path, places: Sequence[Path], *, extras: bool = False) -> Raw:
     pictures, findings = _labelled(root, places)
-    what = "places that data.yaml names are not there and were not read"
-    findings += several([("missing-part", "warning", gone, what)], str(source))
+    where, name = str(said.source), said.source.name
+    what = f"places that {name} names are not there and were not read"
+    findings += several([("missing-part", "warning", said.gone, what)], where)
+    if said.again:
+        text = f"{listed(said.again)}: the same pictures as another part, so no test for it"
+        findings.append(Finding("part-repeats", "warning", text, len(said.again), where, tuple(said.again)))
     if not pictures:
-        raise DataError(f"no pictures in {listed(places)}: {source}")
+        raise DataError(f"no pictures in {listed(places)}: {said.source}")
+    classes = said.classes
     if not classes:
         classes = _numbered(pictures)
         text = f"no file names the classes: they are called {listed(classes)}"
-        findings.append(Finding("classes-unnamed", "warning", text, max(1, len(classes)), str(source)))
-    return yolo.read(source, pictures, classes, findings=findings, keypoints=keypoints)
+        findings.append(Finding("classes-unnamed", "warning", text, max(1, len(classes)), where))
+    return yolo.read(said.source, pictures, classes, findings=findings, keypoints=said.keypoints)
 
 
 def _labelled(root: Path, places: Sequence[Path]) -> tuple[list[yolo.Labelled], list[Finding]]:
     """Every picture with its label file, and label files without a picture."""
     files: list[tuple[str, Path | None]] = []
+    alike = len({place.name for place in places}) < len(places)
     for place in places:
-        prefix = f"{place.name}/" if len(places) > 1 else ""
+        above = place.relative_to(root).as_posix() if alike and place.is_relative_to(root) else place.name
+        prefix = f"{above}/" if len(places) > 1 else ""
         found = _listed(place) if place.is_file() else ((n, place / n) for n in walk(place) if is_picture(n))
         files += [(prefix + name, picture) for name, picture in found]
     labels = LabelFiles()
@@ -177,8 +188,7 @@ def _listed(path: Path) -> Iterable[tuple[str, Path | None]]:
             yield name.removeprefix("./"), found.path if found else Path(name) if Path(name).is_file() else None
 
 
-def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]], list[str], int]:
-    """The classes, the places of each part, the places that are named and not there, and numbers of keypoints a row."""
+def _from_yaml(path: Path) -> _Said:
     whole = read_yaml(path, as_text=True)
     if not isinstance(whole, dict):
         raise DataError(f"data.yaml must be a mapping, got {type(whole).__name__}: {path}")
@@ -195,7 +205,7 @@ def _from_yaml(path: Path) -> tuple[list[str], dict[str, list[Path]], list[str],
         gone += [f"{name}: {text}" for text, place in zip(texts, places, strict=True) if place is None]
         if any(places):
             found[name] = [place for place in places if place]
-    return classes, found or _from_folders(path.parent), gone, _keypoints(whole.get("kpt_shape"), path)
+    return _Said(path, classes, found or _from_folders(path.parent), gone, _keypoints(whole.get("kpt_shape"), path))
 
 
 def _keypoints(shape: Any, path: Path) -> int:
@@ -238,14 +248,19 @@ def _place(text: str, *bases: Path) -> Path | None:
     return next((place for place in wanted if place.exists()), None)
 
 
-def _from_darknet(path: Path) -> tuple[list[str], dict[str, list[Path]]]:
+def _from_darknet(path: Path) -> _Said:
     pairs = dict(line.split("=", 1) for line in read_text(path).splitlines() if "=" in line)
     values = {key.strip(): value.strip() for key, value in pairs.items()}
     finder = Finder(path.parent)
     names = finder.find(values.get("names", "obj.names"))
+    if names is None and "names" in values:
+        raise DataError(f"the names of the classes, {values['names']}, are not there: {path}")
     classes = _lines(names.path) if names else []
+    if classes and values.get("classes", "").isdecimal() and int(values["classes"]) != len(classes):
+        raise DataError(f"classes is {values['classes']}, but there are {len(classes)} names: {path}")
     lists = {key: finder.find(values[key]) for key in ("train", "valid", "test") if key in values}
-    return classes, {key: [found.path] for key, found in lists.items() if found}
+    gone = [f"{key}: {values[key]}" for key, found in lists.items() if found is None]
+    return _Said(path, classes, {key: [found.path] for key, found in lists.items() if found}, gone)
 
 
 def _from_folders(root: Path) -> dict[str, list[Path]]:
@@ -298,7 +313,11 @@ def _named(root: Path) -> list[str]:
 
 
 def _lines(path: Path) -> list[str]:
-    return [line.strip() for line in read_text(path).splitlines() if line.strip()]
+    """The names of the classes, one a line: a blank one between would shift the numbers of those behind it."""
+    names = [line.strip() for line in read_text(path).rstrip().splitlines()]
+    if "" in names:
+        raise DataError(f"line {names.index('') + 1} of the class names is blank: {path}")
+    return names
 
 
 def _numbered(pictures: Sequence[yolo.Labelled]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from snellen.core.detections import BoxTable
+from snellen.core.errors import SpecError
 from snellen.datasets.check import check
 from snellen.datasets.findings import Finding, counted, listed, several
 from snellen.datasets.load import parts_of, settle
@@ -116,6 +117,9 @@ def examine(
     """
     source = Path(path)
     parts = parts_of(source, format=format, split=split, images=images)
+    if predictions is not None and len(parts) > 1:
+        names = ", ".join(part.name for part in parts)
+        raise SpecError(f"predictions are of one part, there are {names}: say which with --split (split=)")
     examined = [_examine(part, pictures=pictures) for part in parts]
     found = [*_classes_differ(examined), *sources_shared([(e.part.name, e.raw) for e in examined])]
     found += between([e.watched for e in examined if e.watched])

@@ -9,7 +9,9 @@ from scipy import stats
 from snellen.bench.across import correlation, leads, model_pairs, rollups
 from snellen.bench.config import Bench
 from snellen.bench.decide import Decision, Row
+from snellen.bench.table import Outcome
 from snellen.core.estimates import Estimate
+from snellen.report.decision import by_data
 from snellen.report.patterns import scatter
 from vega_lite import check
 
@@ -69,6 +71,14 @@ def test_a_pair_is_drawn_as_a_point_for_each_data_set() -> None:
     drawn = scatter(model_pairs(_decisions())[0])
     check(drawn.spec)
     assert drawn.alt == "one: 0.900 and 0.800; two: 0.700 and 0.600; three: 0.500 and 0.500; four: 0.300 and 0.100"
+
+
+def test_where_nothing_joins_all_data_sets_those_that_share_entries_stand_side_by_side() -> None:
+    alone = Decision("five", "f1", (Row("z", Estimate(1.0), None, None, ""),), "", None)
+    grid = by_data(Outcome((*_decisions(), alone), None, {}, {}))
+    assert [column.name.partition(":")[0] for column in grid.columns[1:]] == ["one", "two", "three", "four"]
+    assert [row[0] for row in grid.rows] == ["a", "b", "c"]
+    assert len(by_data(Outcome((alone, *_decisions()[:1]), None, {}, {})).columns) == 1
 
 
 def test_two_data_sets_make_no_pattern() -> None:

@@ -48,8 +48,8 @@ def decision_section(bench: Bench, outcome: Outcome) -> Section:
     """The first thing on the page: what is decided over all data sets, patterns, what is missing and why."""
     first = outcome.decisions if outcome.overall is None else (outcome.overall,)
     blocks = decided(first)
-    if len(outcome.decisions) > 1:
-        blocks.append(by_data(outcome))
+    beside = by_data(outcome)
+    blocks += [beside] if len(beside.columns) > 2 else []
     blocks += patterns(outcome)
     if outcome.variance:
         blocks.append(variance(outcome))
@@ -241,10 +241,12 @@ def _beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def by_data(outcome: Outcome) -> Grid:
-    """Score of every entry on every data set."""
-    names = list(dict.fromkeys(row.name for decision in outcome.decisions for row in decision.rows))
-    scores = [{row.name: row.score for row in decision.rows} for decision in outcome.decisions]
-    columns = (Column("Model"), *(Column(f"{d.data}: {d.metric}, %", "percent") for d in outcome.decisions))
+    """Score of every entry on every data set; where nothing joins all of them, of the entries that several share."""
+    counts = Counter(row.name for decision in outcome.decisions for row in decision.rows)
+    names = [name for name, n in counts.items() if n > 1 or outcome.overall is not None]
+    shared = [d for d in outcome.decisions if any(row.name in names for row in d.rows)]
+    scores = [{row.name: row.score for row in decision.rows} for decision in shared]
+    columns = (Column("Model"), *(Column(f"{d.data}: {d.metric}, %", "percent") for d in shared))
     rows = tuple((name, *(found.get(name) for found in scores)) for name in names)
     return Grid("by-data", "By data set", columns, rows)
 

@@ -34,6 +34,9 @@ READ = [
     ("vertices", "qwen3-vl", '[{"name": "a", "boundingPoly": {"vertices": [{"x": 1, "y": 2}, {"x": 3, "y": 2}, {"x": 3, "y": 4}]}}]', [("a", [1, 2, 3, 4])], 0),
     ("a guess is no number", "wade", f'[{A}, {{"label": "b", "box": [~1, ~2, ~3, ~4]}}]', [("a", [2, 1, 4, 3])], 1),
     ("a Chinese sentence is no name", "qwen3-vl", "猫位于[1, 2, 3, 4]。", [("", [1, 2, 3, 4])], 0),
+    ("a revised object", "wade", f'{{"instances": [{A}]}}\nRevised:\n{{"instances": [{{"label": "a", "box": [5, 6, 7, 8]}}]}}', [("a", [6, 5, 8, 7])], 0),
+    ("nothing, in the end", "wade", f"[{A}]\nFinal answer: []", [], 0),
+    ("an empty list of something else", "wade", f'{{"instances": [{A}], "results": []}}', [("a", [2, 1, 4, 3])], 0),
     ("equals signs", "qwen3-vl", '[{"bbox_2d" = [1, 2, 3, 4], "label" = "a"}]', [("a", [1, 2, 3, 4])], 0),
     ("backticks", "qwen3-vl", "[{`bbox_2d`: [1, 2, 3, 4], `label`: `a`}]", [("a", [1, 2, 3, 4])], 0),
     ("a list in a string", "qwen3-vl", json.dumps({"detections": PACKED}), [("a", [1, 2, 3, 4]), ("b", [5, 6, 7, 8])], 0),
@@ -97,6 +100,13 @@ def test_a_cut_tag_keeps_the_complete_boxes() -> None:
     reading = read_boxes("<bbox>1 2 3 4</bbox> <bbox>5 6 7 8</bb", notation="seed-vl", size=SIZE)
     assert reading.value is not None
     assert (reading.status, reading.value.boxes.tolist()) == ("truncated", [[1, 2, 3, 4]])
+
+
+def test_keys_that_name_their_axis_go_before_the_order_of_the_notation() -> None:
+    text = '[{"point": {"x": 200, "y": 100}, "label": "a"}, {"point": [100, 200], "label": "a"}]'
+    points = read_reply(text, notation="gemini-points", size=SIZE).points.value
+    assert points is not None
+    np.testing.assert_allclose(points.points, [[200, 100], [200, 100]])
 
 
 def test_a_list_per_class_of_which_the_last_is_cut_keeps_the_first_unless_that_was_a_draft() -> None:

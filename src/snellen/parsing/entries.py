@@ -292,7 +292,7 @@ def _points(record: Record, template: Item) -> tuple[set[str], list[Item], bool]
     if {"x", "y"} <= record.keys():
         numbers = (numeric(record["x"][1]), numeric(record["y"][1]))
         whole = None if None in numbers else (numbers[0] or 0.0, numbers[1] or 0.0)
-        return {"x", "y"}, [point._replace(numbers=whole)], True
+        return {"x", "y"}, [point._replace(numbers=whole, order="xyxy")], True
     if record.keys() & _ALONE:  # some coordinates of a box, not all
         return set(record.keys() & _ALONE), [template], True
     return set(), [], False

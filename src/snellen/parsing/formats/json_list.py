@@ -57,7 +57,9 @@ def _read(text: str, context: Context) -> Scan:
         return _repaired(text, context) if _BOX_KEY.search(text) and answers else Scan()
     strong = [a for a in pool if a.found.boxed or _is_cut(a)]
     final = pool[-1]
-    settled = not strong or (final.fence > 0 and final.found.empty and not final.found.boxed)
+    nothing = final.found.empty and not final.found.boxed
+    revoked = final.fence > 0 or (strong and _DRAFT.search(text, strong[-1].root.end, final.root.start))
+    settled = not strong or bool(nothing and revoked)
     chosen = [final] if settled else _joined(text, strong)
     scanned = _scan_of(text, chosen, context)
     if not settled and len(chosen) < len(strong):
@@ -109,8 +111,8 @@ def _joined(text: str, strong: Sequence[_Answer]) -> list[_Answer]:
     chosen = [strong[-1]]
     for before in reversed(strong[:-1]):
         after = chosen[-1]
-        objects = before.root.kind == "{" and after.root.kind == "{"
         gap = text[before.root.end : after.root.start]
+        objects = before.root.kind == "{" and after.root.kind == "{" and not _DRAFT.search(gap)
         same = before.fence == after.fence and (objects or _GAP.fullmatch(gap) is not None)
         if not same and not _are_parts(before, after, gap):
             break

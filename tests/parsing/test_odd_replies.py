@@ -118,6 +118,22 @@ def test_a_list_per_class_of_which_the_last_is_cut_keeps_the_first_unless_that_w
     assert read_boxes(f"{first}Final answer:\n{cut}", notation="qwen3-vl", size=SIZE).value is None
 
 
+def test_a_label_that_the_reply_ends_with_may_be_cut_where_the_reply_was() -> None:
+    text = "<loc0256><loc0256><loc0768><loc0768> cat ; <loc0000><loc0000><loc0512><loc0512> do"
+    cut = read_boxes(text, notation="paligemma", size=SIZE, finish="length")
+    assert cut.value is not None
+    assert (cut.status, cut.value.labels) == ("truncated", ("cat",))
+    for finish in (None, "stop"):
+        assert len(read_boxes(text, notation="paligemma", size=SIZE, finish=finish).value or ()) == 2
+
+
+def test_the_name_of_an_action_is_no_label() -> None:
+    points = read_reply(
+        "Action: click(start_box='(100,200)", notation="ui-tars", size=SIZE, input_size=SIZE
+    ).points.value
+    assert points is None or set(points.labels) <= {""}
+
+
 def test_empty_lists_for_the_classes_asked_for_say_nothing_is_there() -> None:
     text = '{"Foam Waste": [], "polythene": []}'
     asked = read_boxes(text, notation="wade", size=SIZE, classes=("foam waste", "polythene", "fabric waste"))

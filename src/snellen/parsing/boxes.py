@@ -112,7 +112,7 @@ def read_reply(
     if not finished:
         return _both(Reading(None, "truncated", "truncated", "the reasoning never ends"))
     answer = with_brackets(grounded_answer(answer))
-    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
+    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled, finish == "length")
     form, scan = _scan(answer, known, format, context)
     if form is None or not scan:
         return _both(_wordless(answer, known, format, finish))
@@ -135,7 +135,7 @@ def read_items(
     """The items of a reply with their numbers as written: what a probe of the notation looks at."""
     known = named(notation)
     answer, _ = final_part(without_chat_tokens(text))
-    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled)
+    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled, finish == "length")
     return tuple(_scan(with_brackets(grounded_answer(answer)), known, format, context)[1].items)
 
 

@@ -52,9 +52,12 @@ class Scan:
 
 @dataclass(frozen=True)
 class Context:
-    """What a format may know: whether points are wanted, the classes asked for, and that the reply is complete."""
+    """What a format may know: whether points are wanted, the classes asked for, that the reply is complete, or that it
+    was cut (both False where nobody knows).
+    """
 
     points: bool = False
     classes: tuple[str, ...] = ()
     complete: bool = False
     unlabelled: bool = False
+    cut: bool = False

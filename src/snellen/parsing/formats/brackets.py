@@ -137,7 +137,7 @@ def _label(before: str, context: Context) -> str | None:
         return _bare(said[-1]) if said else None
     adjacent = not line[-1].isspace() and name and line.endswith(name)
     words, sentence = (2 * _WORDS, _VERB) if adjacent else (_WORDS, _SENTENCE)
-    return name if name and len(name.split()) <= words and not sentence.search(name) else None
+    return name if name and len(name.split()) <= words and not sentence.search(name) and not {*name} & {*"(="} else None
 
 
 def _names_come_after(text: str, roots: Sequence[Group]) -> bool:

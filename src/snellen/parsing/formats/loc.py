@@ -26,7 +26,8 @@ def read(text: str, context: Context) -> Scan:
         rest = _SEGMENT.sub(" ", text[run.end() : end])
         label = re.split(r"[;\n<]", rest, maxsplit=1)[0].strip() or None
         alone = len(context.classes) == 1 and len(bins) == 4
-        if label is None and end == len(text) and not alone:  # the label comes last: it is missing
+        last = end == len(text) and not re.search(r"[;\n]", rest)
+        if last and (context.cut or (label is None and not alone)):  # the label comes last: it is missing, or cut
             cut = True
         else:
             items.append(Item(label, bins if len(bins) == 4 else None))

@@ -260,15 +260,14 @@ def _reason(scan: Scan, placed: Placed) -> str:
     parts = [scan.reason] if scan.reason else []
     if scan.cut:
         parts.append("the text ends inside the list")
-    if placed.off_scale:
-        parts.append(f"{placed.off_scale} contradict the scale of the notation")
-    if placed.unnamed and not scan.reason:
-        parts.append(f"{placed.unnamed} have no label")
     other = placed.unread - placed.off_scale - placed.unnamed
-    if other > 0:
-        parts.append(f"{other} cannot be read")
-    if placed.swapped:
-        parts.append(f"{placed.swapped} had their corners swapped")
+    for n, one, many in (
+        (placed.off_scale, "contradicts the scale of the notation", "contradict the scale of the notation"),
+        (0 if scan.reason else placed.unnamed, "has no label", "have no label"),
+        (other, "cannot be read", "cannot be read"),
+        (placed.swapped, "had its corners swapped", "had their corners swapped"),
+    ):
+        parts += [f"{n} {one if n == 1 else many}"] if n > 0 else []
     return "; ".join(parts)
 
 

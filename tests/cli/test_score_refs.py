@@ -92,3 +92,12 @@ def test_a_fault_that_is_none_cannot_be_allowed(capsys, folder) -> None:
     code, _, err = snellen(capsys, "score", *words, "--allow", "inverted-boxes")
     assert code == 2
     assert "unknown fault to allow 'inverted-boxes'. Did you mean 'inverted-box'?" in err
+
+
+def test_a_folder_of_pictures_that_is_not_there_is_told(capsys, folder) -> None:
+    answer = {"target": "star", "input": "Choose from [star, square].", "original_pred": "star", "pred": "star"}
+    (folder / "answers.json").write_text(json.dumps({"1": {"e0": {"shape": answer}}}))
+    words = ("import", folder / "answers.json", "--as", "civet-results", "--images", folder / "gone")
+    code, _, err = snellen(capsys, *words, "--out", folder / "run")
+    assert code == 2
+    assert "no such folder of pictures" in err

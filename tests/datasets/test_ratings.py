@@ -120,3 +120,19 @@ def test_two_targets_for_one_sample_are_refused(written):
 def test_without_targets_the_exam_must_be_named(written):
     with pytest.raises(DataError, match="name the exam"):
         read_ratings(written(PEOPLE)).truths()
+
+
+def test_a_target_that_is_none_of_the_options_is_refused_and_spelling_does_not_matter(written):
+    text = "sample,rater,answer,target,options\ns1,a,red,{},red|top-left\n"
+    with pytest.raises(DataError, match=r"'blue' is none of its options red\|top-left"):
+        read_ratings(written(text.format("blue"))).truths()
+    assert read_ratings(written(text.format("Top left"))).truths()
+
+
+def test_a_column_that_stands_twice_is_refused(written):
+    with pytest.raises(DataError, match="the column 'rater' stands twice"):
+        read_ratings(written("sample,rater,Rater,answer\ns1,a,b,x\n"))
+
+
+def test_line_ends_of_unicode_are_text(written):
+    assert read_ratings(written("sample,rater,answer\ns1,a,x\u2028y\n")).ratings[0].answer == "x\u2028y"

@@ -7,12 +7,14 @@ the samples are no exam's, `target` and `options` (separated by `|`). Other colu
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import DataError
+from snellen.core.labels import normal
 from snellen.core.stages import Choice, Key, Reply, Sample
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -129,6 +131,9 @@ def _columns(place: Path, text: str) -> tuple[str, dict[str, int]]:
         for name in [next((name for name in names if name in header), None)]
         if name is not None
     }
+    twice = [header[i] for i in found.values() if header.count(header[i]) > 1]
+    if twice:
+        raise DataError(f"{place}, line 1: the column {twice[0]!r} stands twice")
     missing = [column for column in COLUMNS if column not in found]
     if missing:
         raise DataError(
@@ -139,7 +144,7 @@ def _columns(place: Path, text: str) -> tuple[str, dict[str, int]]:
 
 
 def _rows(place: Path, text: str, delimiter: str, columns: Mapping[str, int]) -> Iterator[Rating]:
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
         next(reader)
         for row in reader:
@@ -185,4 +190,8 @@ def _sample(name: str, rows: list[Rating]) -> Sample[Choice]:
     first = rows[0]
     if not first.target:
         raise DataError(f"sample {name!r}: the file has no target for it; name the exam that it belongs to")
+    if first.options and normal(first.target) not in map(normal, first.options):
+        raise DataError(
+            f"sample {name!r}: the target {first.target!r} is none of its options {'|'.join(first.options)}"
+        )
     return Sample(name, Choice(first.target, first.options, first.question))

@@ -101,6 +101,8 @@ def _boxes(rows: Iterable[tuple[str, Detections]]) -> Iterator[tuple[Key, Reply]
 def _civet(path: Path, *, reader: str = "auto", images: str | None = None) -> Imported:
     from snellen.evals.answers import replies_of, unplaced
 
+    if images is not None and not Path(images).is_dir():
+        raise DataError(f"there is no such folder of pictures: {images}")
     shown = {} if images is None else {"images": images}
     task = open_task({"task": "answers", "file": str(path), "reader": reader, **shown})
     doubt = "" if images is None else unplaced(str(path), images)

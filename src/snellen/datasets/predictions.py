@@ -153,16 +153,16 @@ def _oddities(rows: Rows, boxes: Float, image: Int, dataset: Dataset, source: Pa
     found = [("several-fields", 1, doubt) for doubt in rows.doubts]
     if not len(rows):
         return [Finding("no-predictions", "warning", "there is no prediction in it", 1, str(source))]
-    written = rows.boxes[np.isfinite(rows.boxes).all(axis=1)]
-    if not rows.unit and len(written) and (np.abs(written) <= 1).all() and (written != np.round(written)).any():
-        found.append(("other-unit", len(rows), "all boxes lie within 1 px: are they in parts of the sides?"))
-    if rows.unit and len(written) and (np.abs(written) > 2).any(axis=1).all():
-        found.append(("other-unit", len(rows), "all boxes lie more than a side beyond their picture: are they in px?"))
-    sizes = np.vstack([dataset.sizes, [[0, 0]]])[image]  # -1, no image: the last row
     with np.errstate(invalid="ignore"):
-        far = (sizes > 0).all(axis=1) & ((boxes[:, 2:] > 1.1 * sizes + 2) | (boxes[:, :2] < -0.1 * sizes - 2)).any(
-            axis=1
-        )
+        if not rows.unit and not (np.abs(rows.boxes) > 1).any() and (rows.boxes % 1 > 0).any():
+            found.append(("other-unit", len(rows), "all boxes lie within 1 px: are they in parts of the sides?"))
+        if rows.unit and (np.abs(rows.boxes) > 2).any(axis=1).all():
+            text = "all boxes lie more than a side beyond their picture: are they in px?"
+            found.append(("other-unit", len(rows), text))
+        width, height = np.vstack([dataset.sizes, [[0, 0]]]).T[:, image]  # -1, no image: the last one
+        x1, y1, x2, y2 = boxes.T
+        far = (x2 > 1.1 * width + 2) | (y2 > 1.1 * height + 2) | (x1 < -0.1 * width - 2) | (y1 < -0.1 * height - 2)
+        far &= (width > 0) & (height > 0)
         odd = (rows.scores < 0) | (rows.scores > 1)
     if far.any() and not rows.unit:
         text = counted(int(far.sum()), "boxes reach far beyond their picture: is the order of their numbers right?")

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from snellen.core.stages import Token
-from snellen.parsing.boxes import read_items
+from snellen.parsing.boxes import read_boxes, read_items
 from snellen.parsing.confidence import certainty, confidences
 
 SURE, UNSURE, NOISE = math.log(0.9), math.log(0.5), math.log(0.01)
@@ -49,6 +49,14 @@ def test_numbers_that_reasoning_mentions_before_the_answer_are_not_the_box():
     answer = "".join(token.text for token in TWO)
     found = confidences(items_of(TWO), [*thought, *TWO], answer=answer)
     assert found == confidences(items_of(TWO), TWO)
+
+
+@pytest.mark.parametrize("answer", ["<bbox>10 20 300 400</bbox>", "<|begin_of_box|>[[10, 20, 300, 400]]<|end_of_box|>"])
+def test_reasoning_is_passed_over_where_tags_are_taken_out_of_the_answer(answer):
+    tokens = tokens_of(("<think>[10, 20, 300, 400]</think>", NOISE), (answer, SURE))
+    text = "".join(token.text for token in tokens)
+    found = read_boxes(text, notation="seed-vl", size=(1000, 1000), tokens=tokens).value
+    assert found.scores.tolist() == pytest.approx([0.9])
 
 
 def test_two_equal_boxes_have_each_their_own():

@@ -16,6 +16,7 @@ from itertools import accumulate
 
 from snellen.core.stages import Token
 from snellen.parsing.items import Item
+from snellen.parsing.wrapping import final_part
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -27,7 +28,9 @@ def confidences(items: Sequence[Item], tokens: Sequence[Token], *, answer: str =
     """
     text = "".join(token.text for token in tokens)
     ends = list(accumulate(len(token.text) for token in tokens))
-    start = max(0, text.rfind(answer)) if answer else 0
+    start = text.rfind(answer) if answer else 0
+    if start < 0:  # tags were taken out of the answer: what follows the reasoning
+        start = len(text) - len(final_part(text)[0])
     places = [_numbers_at(match) for match in _NUMBER.finditer(text, start)]
     found = list(_placed(items, places))
     out: list[float | None] = []

@@ -442,3 +442,22 @@ def test_the_exit_code_tells_errors_and_strict_warnings(tmp_path: Path, capsys: 
     assert set(told["repaired"]["done"]) == {"annotation-id-zero", "zero-area-box"}
     assert cli(str(tmp_path / "mended"), "--strict") == 0
     assert cli(str(tmp_path / "gone")) == 2
+
+
+def test_a_turned_box_does_not_keep_an_outline_in_the_old_frame(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (100, 40)).save(tmp_path / "a.jpg", exif=exif)
+    outline = {"segmentation": [[70, 8, 90, 8, 90, 16]], "keypoints": [75, 10, 2], "note": "kept"}
+    whole = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 40}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [70, 8, 20, 8], "area": 160, **outline}],
+        "categories": [{"id": 1, "name": "c"}],
+    }
+    (tmp_path / "_annotations.coco.json").write_text(json.dumps(whole))
+    done = repair(examine(tmp_path), tmp_path / "new")
+    (mended,) = json.loads((tmp_path / "new/_annotations.coco.json").read_text())["annotations"]
+    assert mended["bbox"] == [24, 70, 8, 20]
+    assert {"segmentation", "keypoints"}.isdisjoint(mended)
+    assert mended["note"] == "kept"
+    assert "outlines left out" in done.done["orientation"]

@@ -17,6 +17,9 @@ from snellen.core.pictures import Header
 from snellen.datasets.raw import Raw
 from snellen.doctor.pictures import Seen, lying
 
+OUTLINES = frozenset({"segmentation", "keypoints", "num_keypoints"})
+"""Notes of COCO annotations that are in the frame of the boxes."""
+
 Bool = NDArray[np.bool_]
 
 
@@ -198,6 +201,7 @@ def _drop_missing(raw: Raw, seen: Seen) -> Raw:
 def _turn(raw: Raw, seen: Seen) -> Raw:
     """Boxes and sizes of images written in the frame of the stored bitmap, in the frame that is shown."""
     boxes, sizes = np.array(raw.boxes), np.array(raw.sizes)
+    notes = list(raw.notes)
     headers = seen.of(raw)
     for i in lying(raw, seen):
         header = headers[i]
@@ -205,7 +209,9 @@ def _turn(raw: Raw, seen: Seen) -> Raw:
         rows = raw.image == i
         boxes[rows] = turned(boxes[rows], header)
         sizes[i] = header.upright
-    return replace(raw, boxes=boxes, sizes=sizes)
+        for row in np.flatnonzero(rows).tolist() if notes else ():
+            notes[row] = {key: value for key, value in notes[row].items() if key not in OUTLINES}
+    return replace(raw, boxes=boxes, sizes=sizes, notes=tuple(notes))
 
 
 def turned(boxes: Float, header: Header) -> Float:
@@ -263,7 +269,7 @@ REPAIRS: Mapping[str, Repair] = {
         "boxes that are not finite are left out", lambda raw, seen: keep_rows(raw, np.isfinite(raw.boxes).all(axis=1))
     ),
     "inverted-box": Repair("corners are put in order", _sort_corners),
-    "orientation": Repair("boxes are turned as the pictures are shown", _turn),
+    "orientation": Repair("boxes are turned as the pictures are shown, their outlines left out", _turn),
     "zero-area-box": Repair(
         "boxes without area are left out", lambda raw, seen: keep_rows(raw, ~(sides(raw) == 0).any(axis=1))
     ),

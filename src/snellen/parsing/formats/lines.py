@@ -20,8 +20,8 @@ _SPELLED = re.compile(
     r"x_?(?:2|max)\s*[=:]\s*([-+.\deE]+)[\s,;]+y_?(?:2|max)\s*[=:]\s*([-+.\deE]+)",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"([^:：\n]*[^\W\d_][^:：\n]*)[:：]([\s\d.,，;|()\[\]+\-\u2212]+)$")
-"""`box 0: 10 20 30 40`: what stands before the colon is the name, numbers in it too."""
+_COLON = re.compile("[:：]")
+_NUMBERS = re.compile(r"[\s\d.,，;|()\[\]+\-\u2212]+")
 _INDEX = re.compile(r"^\s*\|\s*\d+\s*\|(?=\s*[^\W\d])")
 """The first column of a table that numbers its rows."""
 _WORDS = 6
@@ -69,9 +69,10 @@ def _item(line: str, context: Context) -> Item | None:
         label = " ".join(word for word in _SPLIT.split(_BULLET.sub("", line[: spelled.start()]).strip()) if word)
         return Item(label or None, whole if len(whole) == 4 else None, order="xyxy")
     line = _INDEX.sub("", line)
-    named = _NAMED.match(line)
-    if named:
-        return _row(_SPLIT.split(_BULLET.sub("", named[1]).strip(" |*\"'`")), [number(w) for w in _words(named[2])])
+    parts = _COLON.split(line, maxsplit=1)
+    if len(parts) == 2 and any(sign.isalpha() for sign in parts[0]) and _NUMBERS.fullmatch(parts[1]):
+        # "box 0: 10 20 30 40": what stands before the colon is the name, numbers in it too
+        return _row(_SPLIT.split(_BULLET.sub("", parts[0]).strip(" |*\"'`")), [number(w) for w in _words(parts[1])])
     bare = line if re.match(r"\s*\d+\s", line) else _BULLET.sub("", line)
     words = _words(bare)
     values = [number(word) for word in words]

@@ -333,3 +333,43 @@ def test_doctor_asks_of_which_part_predictions_are(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="train, test: say which with --split"):
         examine(tmp_path, predictions=tmp_path / "dt.json")
     assert examine(tmp_path, predictions=tmp_path / "dt.json", split="test").parts
+
+
+NAMES = (
+    "a.png",
+    "sub dir/é ü.png",
+    "100%25.png",
+    "x.y.z.png",
+    "images/q.png",
+    "河/川.png",
+    "it's #1.png",
+    " lead.png",
+    "UP.PNG",
+)
+
+
+@pytest.mark.parametrize("form", ["coco", "yolo", "voc", "wade"])
+def test_pictures_and_classes_of_odd_names_go_there_and_back(tmp_path: Path, form: str) -> None:
+    from snellen.datasets.write import write_data
+
+    for name in NAMES:
+        picture(tmp_path / "in" / name)
+    images = [IMAGE | {"id": i, "file_name": name} for i, name in enumerate(NAMES, 1)]
+    boxes = [
+        BOX | {"id": i, "image_id": i, "category_id": 1 + i % 2, "bbox": [i, 2.5, 10.25, 9]}
+        for i in range(1, len(NAMES) + 1)
+    ]
+    classes = [CAT | {"name": "no"}, {"id": 2, "name": 'a, b "c" & <d> 🍾'}]
+    data = load_data(coco(tmp_path / "in", images=images, annotations=boxes, categories=classes))
+    written = write_data(data, tmp_path / "out", format=form)  # type: ignore[arg-type]
+    again = load_data(tmp_path / "out")
+
+    def rows(found: Any) -> list[Any]:
+        truth = found.truth
+        labels = [truth.classes[i] for i in truth.label.tolist()]
+        return sorted(
+            zip([truth.images[i] for i in truth.image.tolist()], labels, truth.boxes.round(6).tolist(), strict=True)
+        )
+
+    assert rows(again) == rows(data)
+    assert {finding.code for finding in written.findings} <= {"not-carried"}

@@ -112,7 +112,7 @@ def _lists(root: Path, known: Collection[str]) -> dict[str, list[str]]:
     for name in LISTS:
         file = root / "ImageSets" / "Main" / f"{name}.txt"
         if file.is_file():
-            lines = (line.strip() for line in read_text(file).splitlines())
+            lines = read_text(file).splitlines()
             found[name] = [stem for line in lines if (stem := _listed(line, known))]
     if not {"train", "val"} & set(found) and "trainval" in found:
         return found | {"trainval": found["trainval"]}
@@ -121,8 +121,8 @@ def _lists(root: Path, known: Collection[str]) -> dict[str, list[str]]:
 
 def _listed(line: str, known: Collection[str]) -> str:
     """The stem that a line names: the whole line, else its first word before a comment (others hold `stem 1`)."""
-    if line in known:
-        return line
+    if line in known or line.strip() in known:
+        return line if line in known else line.strip()
     words = line.partition("#")[0].split()
     return words[0] if words else ""
 

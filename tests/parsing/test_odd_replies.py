@@ -37,6 +37,8 @@ READ = [
     ("a revised object", "wade", f'{{"instances": [{A}]}}\nRevised:\n{{"instances": [{{"label": "a", "box": [5, 6, 7, 8]}}]}}', [("a", [6, 5, 8, 7])], 0),
     ("nothing, in the end", "wade", f"[{A}]\nFinal answer: []", [], 0),
     ("an empty list of something else", "wade", f'{{"instances": [{A}], "results": []}}', [("a", [2, 1, 4, 3])], 0),
+    ("a closing sign ends the last line", "gpt", "The box: (x1: 10, y1: 20, x2: 30, y2: 40)", [("The box", [10, 20, 30, 40])], 0),
+    ("labels beside polygons", "florence-2", "{'<S>': {'polygons': [[[1, 1, 9, 1, 9, 9, 1, 9]]], 'labels': ['x']}}", [("x", [1, 1, 9, 9])], 0),
     ("equals signs", "qwen3-vl", '[{"bbox_2d" = [1, 2, 3, 4], "label" = "a"}]', [("a", [1, 2, 3, 4])], 0),
     ("backticks", "qwen3-vl", "[{`bbox_2d`: [1, 2, 3, 4], `label`: `a`}]", [("a", [1, 2, 3, 4])], 0),
     ("a list in a string", "qwen3-vl", json.dumps({"detections": PACKED}), [("a", [1, 2, 3, 4]), ("b", [5, 6, 7, 8])], 0),
@@ -67,6 +69,8 @@ NOT_READ = [
     ("boxes without a label, where labels are prescribed", "wade", "[[1, 2, 3, 4]]", "malformed"),
     ("per cent in brackets", "qwen3-vl", "cat: [10%, 20%, 30%, 40%]", "malformed"),
     ("nothing of one, something of another", "qwen3-vl", "There are no dogs, but I see two cats.", "malformed"),
+    ("a stray bracket in a line", "deepseek-vl2", "[580, 270, 999, [904]\n", "truncated"),
+    ("numbers in other groups than four", "qwen3-vl", "cat: [[580, 270], 999, 904]\n", "malformed"),
     ("a refusal that cites policy", "wade", "My apologies, but this request violates the content policy.", "refused"),
     ("a refusal in German", "wade", "Es tut mir leid, dabei kann ich nicht helfen.", "refused"),
     ("a refusal in Chinese", "wade", "对不起，我无法处理该图片。", "refused"),
@@ -78,7 +82,7 @@ NOT_READ = [
     ("notation", "text", "boxes", "unread"), [row[1:] for row in READ], ids=[row[0] for row in READ]
 )
 def test_a_reply_is_read(notation: str, text: str, boxes: list, unread: int) -> None:
-    reading = read_boxes(text, notation=notation, size=SIZE)
+    reading = read_boxes(text, notation=notation, size=SIZE, input_size=SIZE)
     assert reading.value is not None, reading
     assert list(reading.value.labels) == [label for label, _ in boxes]
     np.testing.assert_allclose(reading.value.boxes, np.array([b for _, b in boxes]).reshape(-1, 4))

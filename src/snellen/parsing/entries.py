@@ -332,7 +332,11 @@ def _zipped(items: list[Item], record: Record) -> list[Item]:
 
 
 def _is_plural(record: Record, labels: Group | None) -> bool:
-    return labels is not None and labels.state != "open" and any(n in {"bboxes", "boxes", "quadboxes"} for n in record)
+    return (
+        labels is not None
+        and labels.state != "open"
+        and any(n in {"bboxes", "boxes", "quadboxes", "polygons"} for n in record)
+    )
 
 
 def _label(record: Record) -> tuple[str | None, str | None]:

@@ -1,6 +1,7 @@
 """One instance a line: `class cx cy w h [confidence]` (YOLO), `- cat: 10, 20, 30, 40`, `10 20 30 40 cat`.
 
-A line without a line end may be cut in its last number: it counts only where the reply is known to be complete.
+A last line without a line end may be cut in its last number or name: it counts only where a closing sign follows, or
+where the reply is known to be complete.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def read(text: str, context: Context) -> Scan:
         item = _item(line, context)
         if item is None:
             continue
-        last = i == len(lines) - 1 and not line.endswith(("\n", "\r"))
+        last = i == len(lines) - 1 and not line.endswith(("\n", "\r", ")", "]", "|", ";"))
         if last and not context.complete:
             cut = True
         else:
@@ -62,6 +63,9 @@ def _label(label: str) -> str:
 
 
 def _item(line: str, context: Context) -> Item | None:
+    opened = sum(map(line.count, "[(（［"))
+    if opened > 1 or opened != sum(map(line.count, "])）］")):
+        return None  # "[580, 270, 999, [904]": brackets that mean something else than a row of four
     spelled = _SPELLED.search(line)
     if spelled:
         numbers = tuple(number(word) for word in spelled.groups())

@@ -107,7 +107,7 @@ def test_specifications_are_valid_vega_lite(written: Path) -> None:
 
 
 def test_figures_that_look_alike_are_drawn_once_and_kept_under_every_name(
-    first_option: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    star: dict[str, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[str] = []
     svg = Figure.svg
@@ -117,7 +117,7 @@ def test_figures_that_look_alike_are_drawn_once_and_kept_under_every_name(
         return svg(figure)
 
     monkeypatch.setattr(Figure, "svg", counted)
-    text = report([first_option, first_option], tmp_path, pictures=2, names=["one", "two"]).read_text()
+    text = report([star["large"]] * 2, tmp_path, pictures=2, names=["one", "two"]).read_text()
     assert len(drawn) == len(set(drawn))
     files = {name: (tmp_path / "figures" / f"cells-shape-run-{i}.svg").read_text() for i, name in enumerate("12", 1)}
     assert files["1"] == files["2"]

@@ -144,7 +144,7 @@ def error_bars(counts: Mapping[str, Mapping[str, int]]) -> Figure:
     scale: Spec = {"domain": [*KIND_COLOURS], "range": [*KIND_COLOURS.values()]}
     beneath: Spec = {"title": None, "orient": "bottom", "columns": 4}
     encoding: Spec = {
-        "y": field("run:N", sort=[*counts], title=None),
+        "y": field("run:N", sort=[*counts], title=None, axis={"labelLimit": 300}),
         "x": field("n:Q", title="instances", stack="zero", axis={"tickCount": 6}),
         "color": field("kind:N", scale=scale, sort=[*KIND_COLOURS], legend=beneath),
         "order": field("place:Q"),

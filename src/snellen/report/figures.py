@@ -16,8 +16,9 @@ from snellen.core.specs import Json
 INK, RULE, PAPER = "#1b1c1d", "#c9cacb", "#fefefd"
 """Stand-ins for text, lines and ground: on the page they become CSS colours."""
 
-SERIES = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
-"""Colours of runs: Paul Tol's "bright", told apart by colour-blind readers."""
+SERIES = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888",
+          "#ee7733", "#332288", "#44aa99", "#999933", "#882255")  # fmt: skip
+"""Colours of runs: Paul Tol's "bright", told apart by colour-blind readers; from the eighth on others of his."""
 
 NINE = ("#332288", "#88ccee", "#117733", "#44aa99", "#ddcc77", "#999933", "#cc6677", "#aa4499", "#882255")
 """Colours of up to nine answers: Paul Tol's "muted"."""

@@ -12,11 +12,11 @@ from snellen.runs.store import Run
 
 
 def test_a_report_is_written_and_its_page_named(
-    first_option: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    star: dict[str, Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "r"
     with pytest.raises(SystemExit) as end:
-        main(["report", first_option.path, "--out", str(out), "--pictures", "1", "--json"])
+        main(["report", star["large"].path, "--out", str(out), "--pictures", "1", "--json"])
     assert end.value.code == 0
     page = Path(json.loads(capsys.readouterr().out)["page"])
     assert page == out / "index.html"

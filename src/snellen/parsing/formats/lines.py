@@ -15,7 +15,7 @@ from snellen.parsing.writing import Line, writable
 
 SIGNATURE = re.compile(r"\d[\s,;|:]+[-+.\dxXyY]")
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?")
-_SPLIT = re.compile(r"[\s,，;|:：()\[\]]+")
+_SPLIT = re.compile(r"(?:[\s,，;|：()\[\]]|(?<!\d):|:(?!\d))+")  # 12:30:45 is no three numbers
 _SPELLED = re.compile(
     r"\bx_?(?:1|min)\s*[=:]\s*([-+.\deE]+)[\s,;]+y_?(?:1|min)\s*[=:]\s*([-+.\deE]+)[\s,;]+"
     r"x_?(?:2|max)\s*[=:]\s*([-+.\deE]+)[\s,;]+y_?(?:2|max)\s*[=:]\s*([-+.\deE]+)",
@@ -30,7 +30,7 @@ _WORDS = 6
 
 def read(text: str, context: Context) -> Scan:
     """Lines that hold four numbers at their end or their beginning, and a label or class number beside them."""
-    lines = text.splitlines(keepends=True)
+    lines = [] if context.points else text.splitlines(keepends=True)
     items = []
     cut = False
     for i, line in enumerate(lines):
@@ -82,6 +82,8 @@ def _item(line: str, context: Context) -> Item | None:
     values = [number(word) for word in words]
     tail = _run(values[::-1])
     if tail == len(values):
+        if opened and tail != 4:  # "[1, 2, 3, 4, 5]" is no class and a box
+            return None
         return _numbers_alone(words, [v for v in values if v is not None], context.classes)
     for name, run in (
         (words[: len(words) - tail], values[len(values) - tail :]),

@@ -24,6 +24,7 @@ def coverage() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    module.LARGE = 100_000  # near enough, and a quarter of the time and memory
     return module
 
 
@@ -60,4 +61,4 @@ def test_ap_is_covered_where_many_classes_have_few_truths(coverage: ModuleType) 
     scenes = next(s for s in coverage.SETS if s.name == "100 pictures, 40 classes")
     tally = coverage.simulate(scenes, 300, draws=200, rng=np.random.default_rng(0), names=("ap50",))["ap50"]
     assert tally.bias > 0.05  # the value is overrated, and the interval allows for it: without, it covers half as often
-    assert 0.89 <= tally.coverage <= 0.98  # 300 runs know it to +- 3 points; docs/measures.md says 90 to 93 %
+    assert 0.91 <= tally.coverage <= 0.98  # 300 runs know it to +- 3 points

@@ -12,7 +12,7 @@ from snellen.core.errors import ShapeError, SpecError
 from snellen.core.estimates import Ratio
 from snellen.core.stages import Choice, Reading, Sample
 from snellen.scoring.choice import measure, tabulate
-from snellen.statistics.intervals import bootstrap, freedom, point, root_bias, wilson
+from snellen.statistics.intervals import ROOT_FACTOR, added_by_halves, bootstrap, freedom, point, wilson
 from snellen.statistics.resampling import Clusters, evaluate
 
 
@@ -231,7 +231,7 @@ def test_a_bias_that_falls_with_the_root_is_found_from_halves():
     for _ in range(1500):
         measure, groups = Distance(rng.normal(size=n)), Clusters.of(np.arange(n))
         halved = evaluate(measure, groups.halves(10, rng))["ap"]
-        found.append(root_bias(float(measure(np.ones((1, n)))["ap"][0]), halved))
+        found.append(ROOT_FACTOR * added_by_halves(float(measure(np.ones((1, n)))["ap"][0]), halved))
     error = np.std(found) / np.sqrt(len(found))
     assert np.mean(found) == pytest.approx(np.sqrt(2 / (np.pi * n)), abs=3 * error)
     assert error < 0.05 * np.sqrt(2 / (np.pi * n))

@@ -87,8 +87,8 @@ AMOUNTS: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "wor
 """Of these, those that are never below 0: their errors are alike in proportion, not in size."""
 
 ROOT_BIASED: frozenset[str] = frozenset({"ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large"})
-"""Metrics that small samples overrate by an amount that falls with the root of their size: AP reads the best of many
-noisy precisions. `statistics.intervals.root_bias` finds it."""
+"""Metrics that small samples overrate by an amount that falls with about the root of their size: AP reads the best of
+many noisy precisions. Halves of the sample tell how much (`statistics.intervals`)."""
 
 FOLDED: frozenset[str] = frozenset({"ece"})
 """Means of distances, 0 and up: noise adds to them where the truth is near 0, and nowhere else."""

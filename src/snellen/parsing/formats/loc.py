@@ -9,7 +9,7 @@ from snellen.parsing.items import Context, Item, Scan
 from snellen.parsing.writing import Line, writable
 
 SIGNATURE = re.compile(r"<loc\d")
-_RUN = re.compile(r"(?:<loc\d{4}>\s*)+")
+_RUN = re.compile(r"<loc\d{4}>(?:\s*<loc\d{4}>)*")
 _BIN = re.compile(r"\d{4}")
 _PARTIAL = re.compile(r"<(?:l(?:o(?:c\d{0,4})?)?)?\s*$")
 _SEGMENT = re.compile(r"<seg\d*>?")

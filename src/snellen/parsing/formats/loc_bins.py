@@ -26,7 +26,8 @@ def read(text: str, context: Context) -> Scan:
     items: list[Item] = []
     at, cut = 0, re.search(r"<(?:l(?:o(?:c(?:_\d*)?)?)?)?\s*$", text) is not None
     for run in _RUN.finditer(text):
-        label = _AROUND.sub("", _TASK.sub(" ", text[at : run.start()])) or None
+        before = _TASK.sub(" ", text[at : run.start()]).rstrip()
+        label = _AROUND.sub("", before.rpartition("\n")[2]) or None  # prose may stand in the lines above
         at = run.end()
         bins = [float(b) + 0.5 for b in _BIN.findall(run[0])]
         whole = len(bins) - len(bins) % 4

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from snellen.core.boxes import Order
 from snellen.parsing.items import Item
 from snellen.parsing.quads import boxes_of, numbers_of, numeric
-from snellen.parsing.scanner import Group, Number, Value, Word
+from snellen.parsing.scanner import VALUES, Group, Number, Value, Word, plain
 
 BOX_KEYS = frozenset([
     "bbox2d", "box2d", "bbox", "box", "boundingbox", "boundingbox2d", "bndbox", "bboxes", "boxes", "bboxes2d",
@@ -45,6 +45,7 @@ LABEL_KEYS = (
     "label", "class", "classname", "category", "categoryname", "nameen", "labelen", "name", "object", "objectname",
     "labels", "classes", "categories", "names", "bboxeslabels", "text", "textcontent", "description", "phrase",
     "caption", "title", "tag", "type", "ref", "namezh", "labelzh", "标签", "类别", "名称", "classid", "categoryid",
+    "labelname", "classlabel", "detectedobject", "obj", "entity", "item", "kind",
 )  # fmt: skip
 SCORE_KEYS = ("confidence", "score", "conf", "confidencescore", "probability", "prob", "scores", "confidences")
 _SCORES = frozenset(SCORE_KEYS)
@@ -71,8 +72,6 @@ _CONTAINERS = frozenset([
     "objects", "detections", "instances", "predictions", "results", "result", "items", "annotations", "answer", "data",
     "output", "response", "detectedobjects", "content", "image", "images", "arguments", "parameters", "od", "",
 ])  # fmt: skip
-_VALUES = {"true": True, "false": False, "null": None, "none": None}
-_DEEPEST = 64
 _BOXES = BOX_KEYS | POLYGON_KEYS | frozenset(ORDER_KEYS)
 _FIELDS = _BOXES | LOOSE_BOX_KEYS | POINT_KEYS | _ALONE
 Record: TypeAlias = Mapping[str, tuple[str, Value]]
@@ -199,7 +198,9 @@ def _record(record: Record, place: _Place, found: Entries) -> list[_Place]:
     below = [
         _Place(value, name, _passed_on(name, key, own), place.inside or is_entry)
         for name, (key, value) in record.items()
-        if isinstance(value, Group) and not (is_entry and name in used) and name not in {label_key, *SCORE_KEYS}
+        if isinstance(value, Group)
+        and not (is_entry and name in used)
+        and (name not in {label_key, *SCORE_KEYS} or _holds_objects(value))
     ]
     return below if is_entry or place.inside else [each for each in below if not _keyed(each.group, each.label, found)]
 
@@ -304,6 +305,7 @@ def _coordinates_inside(value: Group, template: Item) -> list[Item] | None:
         record = next(_records(value))
         used, items, is_entry = _boxes(record, template)
         nested = any(isinstance(v, Group) and _holds_objects(v) for n, (_, v) in record.items() if n not in used)
+        nested |= _label(record)[1] is not None  # an entry of its own
         short = len(record) < 4 and not all(item.numbers for item in items)
         return None if nested or short or not is_entry or items[0].point else items
     records = [next(_records(v)) if isinstance(v, Group) and v.kind == "{" else {} for v in value.values]
@@ -351,7 +353,7 @@ def _text(value: Value) -> str | None:
     if isinstance(value, Number):
         return value.text
     if isinstance(value, Word):
-        return None if value.lower() in _VALUES or value.lower() == "nan" else str(value)
+        return None if value.lower() in VALUES or value.lower() == "nan" else str(value)
     return value if isinstance(value, str) and value.strip() else None
 
 
@@ -375,23 +377,7 @@ def _passed_on(name: str, key: str, label: str | None) -> str | None:
 
 
 def _notes(record: Record, left_out: set[str]) -> dict[str, object]:
-    return {key: _plain(value) for name, (key, value) in record.items() if name not in left_out and key}
-
-
-def _plain(value: Value, depth: int = 0) -> object:
-    """A scanned value as plain Python; what is nested deeper than 64 becomes its text's place."""
-    if isinstance(value, Number):
-        whole = re.fullmatch(r"[+-]?\d{1,15}", value.text)
-        return int(value.text) if whole else value.value if value.value is not None else value.text
-    if isinstance(value, Word):
-        return _VALUES.get(value.lower(), str(value))
-    if isinstance(value, str):
-        return value
-    if depth > _DEEPEST:
-        return None
-    if value.kind == "{":
-        return {key or "": _plain(member, depth + 1) for key, member in value.members}
-    return [_plain(member, depth + 1) for _, member in value.members]
+    return {key: plain(value) for name, (key, value) in record.items() if name not in left_out and key}
 
 
 def _normal(key: str) -> str:

@@ -37,6 +37,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BROKEN = re.compile("[.eE]")
 _LONGEST = 40
+_DEEPEST = 64
+VALUES = {"true": True, "false": False, "null": None, "none": None}
+"""Words that are values."""
 
 
 class Number(NamedTuple):
@@ -239,3 +242,19 @@ def _escape(match: re.Match[str]) -> str:
     if len(code) == 5:
         return chr(int(code[1:], 16))
     return _ESCAPES.get(code, code)
+
+
+def plain(value: Value, depth: int = 0) -> object:
+    """A scanned value as plain Python; what is nested deeper than 64 becomes its text's place."""
+    if isinstance(value, Number):
+        whole = re.fullmatch(r"[+-]?\d{1,15}", value.text)
+        return int(value.text) if whole else value.value if value.value is not None else value.text
+    if isinstance(value, Word):
+        return VALUES.get(value.lower(), str(value))
+    if isinstance(value, str):
+        return value
+    if depth > _DEEPEST:
+        return None
+    if value.kind == "{":
+        return {key or "": plain(member, depth + 1) for key, member in value.members}
+    return [plain(member, depth + 1) for _, member in value.members]

@@ -373,3 +373,26 @@ def test_pictures_and_classes_of_odd_names_go_there_and_back(tmp_path: Path, for
 
     assert rows(again) == rows(data)
     assert {finding.code for finding in written.findings} <= {"not-carried"}
+
+
+def test_a_folder_that_may_not_be_read_is_told_unless_it_is_the_systems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    from snellen.datasets.names import walk
+
+    scandir = os.scandir
+
+    def guarded(place: Any) -> Any:
+        if Path(place).name in {"closed", "lost+found"}:  # root, which tests may run as, reads everything
+            raise PermissionError(13, "Permission denied", str(place))
+        return scandir(place)
+
+    (tmp_path / "lost+found").mkdir()
+    (tmp_path / "a.png").touch()
+    monkeypatch.setattr(os, "scandir", guarded)
+    assert list(walk(tmp_path)) == ["a.png"]
+    (tmp_path / "closed").mkdir()
+    with pytest.raises(DataError, match="folder cannot be read: Permission denied: .*closed"):
+        list(walk(tmp_path))

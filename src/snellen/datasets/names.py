@@ -22,8 +22,12 @@ SUFFIXES = frozenset(_SUFFIXES.split())
 """File names that end like this are pictures."""
 
 
+_OF_THE_SYSTEM = frozenset({"lost+found", "System Volume Information", "$RECYCLE.BIN"})
+"""Folders that disks have at their top, which only the system may read."""
+
+
 def walk(root: Path) -> Iterator[str]:
-    """Paths of all files under `root`, relative, with forward slashes; hidden folders are left out.
+    """Paths of all files under `root`, relative, with forward slashes; hidden and the system's folders are left out.
 
     DataError for a folder that may not be read.
     """
@@ -45,7 +49,7 @@ def walk(root: Path) -> Iterator[str]:
         for entry in found:
             if not entry.is_dir():
                 yield folder + entry.name
-            elif not entry.name.startswith("."):
+            elif not entry.name.startswith(".") and entry.name not in _OF_THE_SYSTEM:
                 pending.append(f"{folder}{entry.name}/")
 
 

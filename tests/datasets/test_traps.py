@@ -394,5 +394,5 @@ def test_a_folder_that_may_not_be_read_is_told_unless_it_is_the_systems(
     monkeypatch.setattr(os, "scandir", guarded)
     assert list(walk(tmp_path)) == ["a.png"]
     (tmp_path / "closed").mkdir()
-    with pytest.raises(DataError, match="folder cannot be read: Permission denied: .*closed"):
+    with pytest.raises(DataError, match=r"folder cannot be read: Permission denied: .*closed"):
         list(walk(tmp_path))

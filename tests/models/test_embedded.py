@@ -46,7 +46,7 @@ def test_a_picture_of_any_shape_gets_whole_tokens_and_not_too_many(width, height
     ],
 )
 def test_pictures_are_seen_at_about_their_own_shape(size, seen):
-    assert embedded.input_size(size) == seen
+    assert embedded.input_size(size, 64) == seen
 
 
 @pytest.mark.parametrize(("edge", "seen"), [(100 * 32**2, Size(320, 320)), (64 * 32**2, Size(256, 256))])

@@ -34,8 +34,8 @@ from snellen.models.table import build
 WEIGHTS = Path(__file__).parent / "weights"
 DEFAULT = "snellen-tiny"
 TOKEN_PX = 32
-TOKENS = 64
-"""A picture becomes at most so many tokens, each a square of TOKEN_PX (256 x 256 px where it is square), unless the
+TOKENS = 100
+"""A picture becomes at most so many tokens, each a square of TOKEN_PX (320 x 320 px where it is square), unless the
 model's folder says otherwise.
 """
 

@@ -147,6 +147,13 @@ def test_the_same_boxes_are_ranked_by_every_source(drawn):
     assert results["metrics"]["ap50"]["value"] == pytest.approx(group["constant"]["ap50"]["value"], abs=0.02)
 
 
+def test_score_sources_are_a_group_to_ask_for_and_a_run_without_two_of_them_says_what_it_needs(drawn, tmp_path):
+    assert GROUP in score(drawn, by=[GROUP], intervals=False).groups
+    silent = run(task_of(drawn), FakeModel("[]"), tmp_path / "silent")
+    with pytest.raises(SpecError, match=r"no two sources of scores .* -M logprobs=true, votes one with --draws 2"):
+        score(silent, by=[GROUP], intervals=False)
+
+
 def test_each_source_has_its_calibration(drawn):
     found = drawn.results()["facts"]["calibration"]
     assert set(found) == {"token-logprob", "vote"}

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from snellen.core.errors import IncompleteError, InputError
+from snellen.core.errors import IncompleteError, InputError, SpecError
 from snellen.core.stages import AnyTask, Exchange, Failed, Key, Pool, Prompt, Reading, Reply, Sample
 from snellen.core.tables import Tables
 from snellen.evals.measures import Precision, results_of
 from snellen.evals.resolution import audit
 from snellen.evals.results import Results
-from snellen.evals.score_sources import SOURCES, with_sources
+from snellen.evals.score_sources import GROUP, SOURCES, with_sources
 from snellen.evals.tasks import open_task
 from snellen.runs.selection import TruthDigest, walk
 from snellen.runs.store import Run
@@ -55,10 +55,16 @@ def score(
             f"{len(missing)} answers are missing (failed or never asked; the first: {some}). "
             f"Type:  snellen retry {run.path}   or score what there is with --incomplete"
         )
-    results = results_of(tables, task=str(task.spec["task"]), options=_options(task), by=by, intervals=intervals,
+    results = results_of(tables, task=str(task.spec["task"]), options=_options(task),
+                         by=[name for name in by if name != GROUP], intervals=intervals,
                          draws=draws, seed=seed)  # fmt: skip
     others = _other_sources(run, task, answers) if tables.kind == "boxes" and not ragged else {}
     results = with_sources(results, tables, others, Precision(intervals, draws, seed))
+    if GROUP in by and GROUP not in results.groups:
+        raise SpecError(
+            f"the boxes of {run.path} have no two sources of scores to set beside each other: token log-probabilities "
+            "need a run with -M logprobs=true, votes one with --draws 2 or more"
+        )
     seen = audit(run, tables)
     more: dict[str, Any] = {} if seen is None else {"resolution": seen.to_json()}
     if missing:

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 DATA: dict[str, Any] = {
-    "properties": {
-        "exam": "civet/single-object",
-        "regimes": {"short answer": {}, "no instruction": {"short_answers": False}},
-    },
+    "properties": {"exam": "civet/single-object"},
     "relations": {"exam": "civet/relative-position"},
     "counting": {"exam": "civet/counting"},
     "acuity": {"exam": "civet/acuity"},
@@ -30,7 +27,7 @@ DATA: dict[str, Any] = {
         "regimes": {"all classes": {}, "a class a call": {"calls": "single"}},
     },
 }
-"""Four exams and a set of detection scenes; two of them under two regimes."""
+"""Four exams, and a set of detection scenes under two regimes."""
 
 EMBEDDED: dict[str, Any] = {
     "embedded": {"model": "embedded/snellen-tiny"},

@@ -34,7 +34,7 @@ class Sums:
 
     def __call__(self, weights: Float) -> Float:
         """`weights` (draws, samples) -> (draws, k)."""
-        return np.asarray((weights if self.rows is None else weights[:, self.rows]) @ self.block)
+        return np.asarray((weights if self.rows is None else weights.take(self.rows, axis=1)) @ self.block)
 
 
 def over(above: Float, below: Float) -> Float:

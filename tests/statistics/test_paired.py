@@ -146,3 +146,24 @@ def test_ratios_with_other_denominators_are_not_taken_for_paired():
 
     a, b = Share([1, 0, 0, 1], [1, 1, 0, 1]), Share([1, 0, 0, 1], [1, 0, 0, 1])
     assert difference(a, b, np.arange(4), rng=np.random.default_rng(0))["precision"].test == "bootstrap-t"
+
+
+class Shares:
+    """The same weighted mean under two names."""
+
+    names = ("ap", "share")
+
+    def __init__(self, values):
+        self.values = values
+
+    def __call__(self, weights):
+        return dict.fromkeys(self.names, weights @ self.values / weights.sum(axis=1))
+
+
+def test_a_difference_of_ap_is_a_tenth_less_certain_than_its_draws_say() -> None:
+    rng = np.random.default_rng(3)
+    found = difference(Shares(rng.random(50)), Shares(rng.random(50)), np.arange(50), rng=rng)
+    assert found["ap"].difference.value == found["share"].difference.value
+    assert found["ap"].error == pytest.approx(1.1 * found["share"].error)
+    assert found["ap"].gap == pytest.approx(1.1 * found["share"].gap)
+    assert found["ap"].p > found["share"].p

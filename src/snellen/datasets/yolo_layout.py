@@ -28,6 +28,9 @@ LABELS = ("labels", "annotations")
 PARTS = ("train", "val", "valid", "validation", "test", "minival")
 """Keys of data.yaml that name parts."""
 
+NULLS = (None, "", "~", "null")
+"""What is not there, in a YAML file that is read as text."""
+
 
 def sees(path: Path) -> bool:
     """Whether `path` is such a data set."""
@@ -200,8 +203,11 @@ def _from_yaml(path: Path) -> _Said:
     gone: list[str] = []
     for name in PARTS:
         value = whole.get(name)
-        texts = value if isinstance(value, list) else [value] if value and value not in {"null", "~"} else []
-        places = [_place(str(text), base, path.parent) for text in texts]
+        texts = [text for text in (value if isinstance(value, list) else [value]) if text not in NULLS]
+        strange = next((text for text in texts if not isinstance(text, str)), None)
+        if strange is not None:
+            raise DataError(f"{name} names folders or lists of pictures, got {strange}: {path}")
+        places = [_place(text, base, path.parent) for text in texts]
         gone += [f"{name}: {text}" for text, place in zip(texts, places, strict=True) if place is None]
         if any(places):
             found[name] = [place for place in places if place]
@@ -210,7 +216,7 @@ def _from_yaml(path: Path) -> _Said:
 
 def _keypoints(shape: Any, path: Path) -> int:
     """How many numbers a row's keypoints take: the product of `kpt_shape`, [keypoints, 2 or 3]."""
-    if shape is None:
+    if shape in NULLS:
         return 0
     sides = [int(side) for side in shape if str(side).isdecimal()] if isinstance(shape, list) else []
     if len(sides) != 2 or sides[1] not in {2, 3}:

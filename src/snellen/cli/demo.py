@@ -31,7 +31,7 @@ DATA: dict[str, Any] = {
 
 EMBEDDED: dict[str, Any] = {
     "embedded": {"model": "embedded/snellen-tiny"},
-    "embedded, drawn": {"model": "embedded/snellen-tiny", "options": {"temperature": 0.7}},
+    "embedded drawn": {"model": "embedded/snellen-tiny", "options": {"temperature": 0.7}},
 }
 """The small vision-language model that travels with the package: greedy, and drawn at a temperature with two seeds."""
 

@@ -69,6 +69,19 @@ def test_an_import_takes_them_and_keeps_what_they_were(capsys, folder) -> None:
     assert "unknown kind of class reference 'place'. Known: id, index0, index1, name" in err
 
 
+def test_classes_of_a_truth_without_ids_cannot_be_referred_to_by_id(capsys, folder) -> None:
+    for name in ("images", "labels"):
+        (folder / "yolo" / name).mkdir(parents=True)
+    (folder / "1.png").rename(folder / "yolo/images/1.png")
+    (folder / "yolo/labels/1.txt").write_text((folder / "labels/1.txt").read_text().removesuffix(" 0.5\n"))
+    (folder / "yolo/data.yaml").write_text("train: images\nnames: [a, b]\n")
+    words = ("--truth", folder / "yolo", "--predictions", folder / "labels")
+    code, _, err = snellen(capsys, "score", *words, "--class-refs", "id")
+    assert code == 2
+    assert "the classes of a yolo data set have no ids: say --class-refs name, index0 or index1" in err
+    assert f1(capsys, *words, "--class-refs", "index0") == 1
+
+
 def test_references_belong_to_predictions(capsys, folder) -> None:
     code, _, err = snellen(capsys, "score", folder, "--image-refs", "id", "--allow", "inverted-box")
     assert code == 2

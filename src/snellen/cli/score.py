@@ -100,7 +100,8 @@ def score(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also by this: class, image, size, share, place, crowding, or an attribute.", show_default=False
+            help="Also by this: class, image, size, share, place, crowding, an attribute, or a run's 'score source'.",
+            show_default=False,
         ),
     ] = None,
     intervals: Annotated[bool, typer.Option("--intervals/--no-intervals", help="95 % intervals.")] = True,

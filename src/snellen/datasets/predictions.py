@@ -76,6 +76,11 @@ def read_predictions(
         label_kinds = ("name", "index1", "index0")
     image_kinds = _kinds(rows.image_kinds, image_refs, "image", ImageKind)
     label_kinds = _kinds(label_kinds, class_refs, "class", LabelKind)
+    if class_refs == "id" and not len(dataset.category_ids):
+        raise SpecError(
+            f"the classes of a {dataset.format} data set have no ids: say --class-refs name, index0 or index1 "
+            f"(class_refs= in Python): {dataset.source}"
+        )
     image, images_by, rivals = _resolve(
         rows.images, _image_indexes(dataset), image_kinds, settled=name in {"coco", "detectron2"}
     )

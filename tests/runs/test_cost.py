@@ -44,6 +44,7 @@ def test_a_price_of_another_form_is_refused(price) -> None:
         ("gemini-3-pro", Size(384, 384), 258),
         ("gemini-3-pro", Size(1000, 700), 516),
         ("qwen3-vl-8b", Size(640, 320), 200),
+        ("snellen-tiny", Size(320, 320), 100),
         ("qwen2.5-vl-7b", Size(560, 280), 200),
         ("claude-x", Size(750, 100), 100),
     ],

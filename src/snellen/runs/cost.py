@@ -167,6 +167,7 @@ FAMILIES: tuple[tuple[str, Callable[[Size], float]], ...] = (
         lambda size: 258 * (1 if max(size) <= 384 else math.ceil(size.width / 768) * math.ceil(size.height / 768)),
     ),
     ("qwen3", lambda size: size.pixels / 32**2),
+    ("snellen-tiny", lambda size: size.pixels / 32**2),
     ("", lambda size: size.pixels / 28**2),
 )
 """A part of the model's name -> tokens of a picture; the first that fits; the last is for the rest (28 px a token)."""

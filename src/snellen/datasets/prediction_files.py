@@ -16,9 +16,8 @@ from snellen.core.errors import DataError, unknown
 from snellen.datasets.json_stream import JsonStream
 from snellen.datasets.names import walk
 from snellen.datasets.number_rows import NumberRows, Numbers
-from snellen.datasets.ratings import DELIMITERS
 from snellen.datasets.rows import Gathered, Rows, required
-from snellen.datasets.text import read_text
+from snellen.datasets.text import delimiter, read_text
 from snellen.datasets.yolo_layout import NAMES
 from snellen.datasets.yolo_lines import read_lines
 
@@ -175,9 +174,9 @@ def supervision(path: Path) -> Rows:
     """
     if path.suffix == ".csv":
         text = read_text(path)
-        head = text.partition("\n")[0]
-        sign = max(DELIMITERS, key=head.count)
-        items: list[dict[str, Any]] = [dict(row) for row in csv.DictReader(io.StringIO(text), delimiter=sign)]
+        items: list[dict[str, Any]] = [
+            dict(row) for row in csv.DictReader(io.StringIO(text), delimiter=delimiter(text))
+        ]
     else:
         items = [item for _, chunk in JsonStream(path) for item in chunk]
     required(items, ("x_min", "y_min", "x_max", "y_max"), path)

@@ -16,6 +16,7 @@ from pathlib import Path
 from snellen.core.errors import DataError
 from snellen.core.labels import normal
 from snellen.core.stages import Choice, Key, Reply, Sample
+from snellen.datasets.text import DELIMITERS
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sample": ("sample", "stimulus", "stim", "item", "image", "id"),
@@ -29,7 +30,6 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "target": ("target", "truth"),
     "options": ("options", "choices"),
 }
-DELIMITERS = (",", ";", "\t")
 
 
 @dataclass(frozen=True)

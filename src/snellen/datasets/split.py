@@ -21,8 +21,7 @@ from snellen.core.tables import Table
 from snellen.datasets.dataset import Dataset
 from snellen.datasets.findings import counted, listed
 from snellen.datasets.lookalikes import Pair, look, pairs
-from snellen.datasets.ratings import DELIMITERS
-from snellen.datasets.text import read_text
+from snellen.datasets.text import delimiter, read_text
 
 RATIOS: Mapping[str, float] = {"train": 0.75, "valid": 0.10, "test": 0.15}
 """WADE's."""
@@ -180,7 +179,7 @@ def with_groups(dataset: Dataset, path: Path, *, name: str = "site") -> Dataset:
     DataError where a picture has no line or two that differ, a line no picture or no group.
     """
     text = read_text(path)
-    sign = max(DELIMITERS, key=text.partition("\n")[0].count)
+    sign = delimiter(text)
     pairs_: dict[str, str] = {}
     for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=sign), 1):
         cells = [cell.strip() for cell in row]

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from snellen.core.errors import DataError
 
+DELIMITERS = (",", ";", "\t")
+"""What stands between the columns of a table."""
+
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
@@ -21,3 +24,8 @@ def read_text(path: Path) -> str:
         return data.decode(coding)
     except UnicodeDecodeError as error:
         raise DataError(f"this is no {coding.upper()} text (byte {error.start}): {path}") from error
+
+
+def delimiter(table: str) -> str:
+    """What stands between the columns of a table: the commonest of `DELIMITERS` in its first line."""
+    return max(DELIMITERS, key=table.partition("\n")[0].count)

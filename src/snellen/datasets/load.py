@@ -69,7 +69,9 @@ def parts_of(
     if split == "all" or (split is None and len(parts) == 1):
         return [part for part in parts if not part.overlaps] or parts
     if split is None:
-        raise SpecError(f"the data set has the parts {', '.join(names)}: say which one, or all: {path}")
+        raise SpecError(
+            f"the data set has the parts {', '.join(names)}: say which one, or all, with --split (split=): {path}"
+        )
     chosen = [part for part in parts if part.name == split] or [
         part for part in parts if part.name in ALIASES.get(split, ())
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from archives import unpack
 from snellen.core.errors import DataError, SpecError
 from snellen.datasets.classfile import ClassEntry, ClassFile, read_class_file
 from snellen.datasets.coco import without_dummy
@@ -308,8 +308,8 @@ def test_the_annotations_hash_is_that_of_the_file(shared: Path) -> None:
 
 
 def test_scattered_stimuli_without_worlds_are_no_boxes(shared: Path, tmp_path: Path) -> None:
-    with tarfile.open(shared / "data/dere_vlm_closed_vqa/scattered.tar.gz") as archive:
-        archive.extract("scattered/questions.json", tmp_path, filter="data")
+    archive = shared / "data/dere_vlm_closed_vqa/scattered.tar.gz"
+    unpack(archive, tmp_path, wanted=lambda path: path.name == "questions.json")
     with pytest.raises(DataError, match="no data set of a known layout"):
         load_data(tmp_path / "scattered")
 

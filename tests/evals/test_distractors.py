@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from archives import unpack
 from snellen.core.stages import Choice, Sample
 from snellen.evals import answers, distractors
 from snellen.evals.answers import task
@@ -92,10 +92,7 @@ def test_published_pictures_give_cells_that_the_tables_of_a_scored_run_hold(shar
     answers = json.loads(gzip.decompress((folder / "qwen2-vl-7b" / name / "results.json.gz").read_bytes()))
     some = {stim: answers[stim] for stim in ("0", "982", "1500", "2186")}
     (tmp_path / "results.json").write_text(json.dumps(some))
-    with tarfile.open(folder / f"{name}.tar.gz") as archive:
-        for member in archive:
-            if Path(member.name).stem in some and member.name.endswith(".png"):
-                archive.extract(member, tmp_path, filter="data")
+    unpack(folder / f"{name}.tar.gz", tmp_path, wanted=lambda path: path.suffix == ".png" and path.stem in some)
     images = next(tmp_path.rglob("images"))
     run = import_file(tmp_path / "results.json", kind="civet-results", out=tmp_path / "run", images=str(images))
     assert "findings" not in run.manifest.notes

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from archives import unpack
 from snellen.core.errors import DataError
 from snellen.core.pictures import Picture
 from snellen.stimuli.layout import Asked, check_pictures, read_layout, write_layout
@@ -123,8 +123,7 @@ def colours(pixels: np.ndarray) -> set[tuple[int, int, int]]:
 def test_the_authors_scenes_are_redrawn(
     shared: Path, tmp_path: Path, name: str, kinds: dict[tuple[int, int, int], tuple[str, str, float]], every: int
 ) -> None:
-    with tarfile.open(shared / f"data/dere_vlm_closed_vqa/{name}.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(shared / f"data/dere_vlm_closed_vqa/{name}.tar.gz", tmp_path)
     asked = read_layout(tmp_path / name)
     assert len(asked) == {"scattered": 392}.get(name, 2187)
     for question in asked[::every]:

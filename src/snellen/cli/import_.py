@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from snellen.cli.references import ClassRefs, ImageRefs
+
 app = typer.Typer(add_completion=False)
 
 
@@ -33,20 +35,8 @@ def import_(
             show_default="all",
         ),
     ] = None,
-    image_refs: Annotated[
-        str | None,
-        typer.Option(
-            help="How predictions refer to pictures: id, or name or stem of the file.", show_default="what fits"
-        ),
-    ] = None,
-    class_refs: Annotated[
-        str | None,
-        typer.Option(
-            help="How predictions refer to classes: id, name, or index0 or index1 (place in the list, from 0 or from "
-            "1).",
-            show_default="what fits",
-        ),
-    ] = None,
+    image_refs: ImageRefs = None,
+    class_refs: ClassRefs = None,
     images: Annotated[
         str | None, typer.Option(help="Of civet-results: the folder of pictures, <stim>.png.", show_default=False)
     ] = None,

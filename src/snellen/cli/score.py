@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from snellen.cli.references import ClassRefs, ImageRefs
 from snellen.core.errors import SpecError
 from snellen.evals.results import Results
 
@@ -81,19 +82,8 @@ def score(
         Path | None,
         typer.Option(help="Predictions for it: the point is the score with the best F1.", show_default=False),
     ] = None,
-    image_refs: Annotated[
-        str | None,
-        typer.Option(
-            help="How the predictions refer to pictures: id, or name or stem of the file.", show_default="what fits"
-        ),
-    ] = None,
-    class_refs: Annotated[
-        str | None,
-        typer.Option(
-            help="How they refer to classes: id, name, or index0 or index1 (place in the list, from 0 or from 1).",
-            show_default="what fits",
-        ),
-    ] = None,
+    image_refs: ImageRefs = None,
+    class_refs: ClassRefs = None,
     allow: Annotated[
         list[str] | None, typer.Option(help="Load the truth in spite of a fault: its code (repeat).")
     ] = None,

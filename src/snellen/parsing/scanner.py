@@ -245,7 +245,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def plain(value: Value, depth: int = 0) -> object:
-    """A scanned value as plain Python; what is nested deeper than 64 becomes its text's place."""
+    """A scanned value as plain Python; what is nested deeper than 64 becomes None."""
     if isinstance(value, Number):
         whole = re.fullmatch(r"[+-]?\d{1,15}", value.text)
         return int(value.text) if whole else value.value if value.value is not None else value.text

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from snellen.cli.app import main
+from snellen.core.errors import DataError
 from snellen.datasets.load import load_data
 
 RECORD = {
@@ -86,3 +87,14 @@ def test_bad_input_is_one_clear_line(
         main(["data", *(str(records) if word == "DATA" else word for word in words)])
     assert ended.value.code == 2
     assert what in capsys.readouterr().err
+
+
+def test_a_folder_above_a_data_set_is_told_where_it_is(tmp_path: Path) -> None:
+    whole = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "a"}]}
+    for names, message in ((["x"], "x/ is coco: name that"), (["x", "y"], "x/ is coco, y/ is coco: name one")):
+        for name in names:
+            folder = tmp_path / str(len(names)) / name
+            folder.mkdir(parents=True)
+            (folder / "annotations.json").write_text(json.dumps(whole))
+        with pytest.raises(DataError, match=f"{len(names)} other files?, of which {message}"):
+            load_data(tmp_path / str(len(names)))

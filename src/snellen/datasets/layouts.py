@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.datasets.findings import counted
+from snellen.datasets.findings import counted, listed
 from snellen.datasets.names import is_picture, walk
 from snellen.datasets.part import Layout
 
@@ -41,11 +41,16 @@ LAYOUTS: Mapping[str, Layout] = {
 
 def layout_of(path: Path) -> Layout:
     """The layout that `path` looks like; DataError where none does."""
-    for layout in LAYOUTS.values():
-        if layout.seen(path):
-            return layout
+    found = _seen(path)
+    if found is not None:
+        return found
     known = "; ".join(f"{layout.name}: {layout.expects}" for layout in LAYOUTS.values())
     raise DataError(f"this is no data set of a known layout, but {_what(path)} ({known}): {path}")
+
+
+def _seen(path: Path) -> Layout | None:
+    """The first layout that sees its own in `path`."""
+    return next((layout for layout in LAYOUTS.values() if layout.seen(path)), None)
 
 
 def _what(path: Path) -> str:
@@ -55,10 +60,17 @@ def _what(path: Path) -> str:
         pictures = sum(map(is_picture, files))
         if not files:
             return "an empty folder"
-        return f"a folder of {counted(pictures, 'pictures')} and {counted(len(files) - pictures, 'other files')}"
+        what = f"a folder of {counted(pictures, 'pictures')} and {counted(len(files) - pictures, 'other files')}"
+        folders = sorted(place for place in path.iterdir() if place.is_dir() and not place.name.startswith("."))
+        below = {folder.name: _seen(folder) for folder in folders[:LOOKED_AT]}
+        named = [f"{name}/ is {layout.name}" for name, layout in below.items() if layout is not None]
+        return f"{what}, of which {listed(named)}: name {'that' if len(named) == 1 else 'one'}" if named else what
     if path.suffix.casefold() in ARCHIVES:
         return "an archive: unpack it, and name the folder"
     return "an empty file" if not path.stat().st_size else f"a {path.suffix or 'nameless'} file of another kind"
 
+
+LOOKED_AT = 20
+"""Folders in which a data set is looked for, to name them."""
 
 ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})

@@ -18,7 +18,7 @@ from snellen.datasets.names import walk
 from snellen.datasets.number_rows import NumberRows, Numbers
 from snellen.datasets.rows import Gathered, Rows, required
 from snellen.datasets.text import delimiter, read_text
-from snellen.datasets.yolo_layout import NAMES
+from snellen.datasets.yolo_layout import is_label_file
 from snellen.datasets.yolo_lines import read_lines
 
 
@@ -91,7 +91,7 @@ def yolo(path: Path) -> Rows:
     """
     gathered = Gathered(path)
     folder = path if path.is_dir() else path.parent
-    files = [name for name in walk(folder) if _is_labels(name)] if path.is_dir() else [path.name]
+    files = [name for name in walk(folder) if is_label_file(name)] if path.is_dir() else [path.name]
     if not files:
         raise DataError(f"no txt files: {path}")
     for name in files:
@@ -100,11 +100,6 @@ def yolo(path: Path) -> Rows:
             raise DataError(f"{lines.problems[0]}: {folder / name}")
         gathered.add([name[:-4]] * len(lines.labels), lines.labels, lines.boxes, lines.scores)
     return gathered.rows(("stem",), ("index0",), order="cxcywh", unit=True)
-
-
-def _is_labels(name: str) -> bool:
-    last = name.rpartition("/")[2]
-    return last[-4:].casefold() == ".txt" and last not in NAMES and not last.startswith("README")
 
 
 def fiftyone(path: Path) -> Rows:

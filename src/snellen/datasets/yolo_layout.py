@@ -113,7 +113,7 @@ def _labelled(root: Path, places: Sequence[Path]) -> tuple[list[yolo.Labelled], 
         str(file)
         for folder in {label.parent for label in taken}
         for file in labels.in_folder(folder)
-        if file not in taken and file.name not in NAMES and not file.name.startswith("README")
+        if file not in taken and is_label_file(file.name)
     )
     if any(place.is_file() for place in places):
         stray = []  # a list takes some pictures of a folder
@@ -124,6 +124,12 @@ def _labelled(root: Path, places: Sequence[Path]) -> tuple[list[yolo.Labelled], 
         ],
         str(root),
     )
+
+
+def is_label_file(name: str) -> bool:
+    """Whether this is the name (or path) of a label file: a .txt that names no classes and is no README."""
+    last = name.rpartition("/")[2]
+    return last[-4:].casefold() == ".txt" and last not in NAMES and not last.startswith("README")
 
 
 @dataclass

@@ -108,12 +108,10 @@ def read_reply(
 ) -> Grounded:
     """Boxes and points of a reply; as `read_boxes`. What the notation does not ask for has no value where absent."""
     known = named(notation)
-    answer, finished = final_part(without_chat_tokens(text))
+    answer, finished = _answer(text)
     if not finished:
         return _both(Reading(None, "truncated", "truncated", "the reasoning never ends"))
-    answer = with_brackets(grounded_answer(answer))
-    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled, finish == "length")
-    form, scan = _scan(answer, known, format, context)
+    form, scan = _scan(answer, known, format, _context(known, classes, finish))
     if form is None or not scan:
         return _both(_wordless(answer, known, format, finish))
     if tokens:
@@ -134,9 +132,18 @@ def read_items(
 ) -> tuple[Item, ...]:
     """The items of a reply with their numbers as written: what a probe of the notation looks at."""
     known = named(notation)
-    answer, _ = final_part(without_chat_tokens(text))
-    context = Context(known.points, tuple(classes), finish == "stop", known.unlabelled, finish == "length")
-    return tuple(_scan(with_brackets(grounded_answer(answer)), known, format, context)[1].items)
+    answer, _ = _answer(text)
+    return tuple(_scan(answer, known, format, _context(known, classes, finish))[1].items)
+
+
+def _answer(text: str) -> tuple[str, bool]:
+    """What of a reply is its answer, and whether its reasoning ends."""
+    answer, finished = final_part(without_chat_tokens(text))
+    return with_brackets(grounded_answer(answer)), finished
+
+
+def _context(known: Notation, classes: Sequence[str], finish: Finish | None) -> Context:
+    return Context(known.points, tuple(classes), finish == "stop", known.unlabelled, finish == "length")
 
 
 def strict(reading: Reading[Detections]) -> Reading[Detections]:

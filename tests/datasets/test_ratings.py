@@ -51,6 +51,7 @@ def test_with_other_raters_for_each_sample_draws_count_its_ratings(written):
         pytest.param(PEOPLE.replace(",", "\t"), id="tabs"),
         pytest.param("\ufeff" + PEOPLE, id="byte order mark"),
         pytest.param(PEOPLE.replace("\n", "\r\n"), id="Windows line ends"),
+        pytest.param(PEOPLE.replace("\n", "\r"), id="old line ends"),
         pytest.param(PEOPLE.replace("sample,rater,answer", "Image,Worker,Response"), id="other names"),
         pytest.param(PEOPLE + "\n,,\n", id="blank rows"),
         pytest.param(PEOPLE.replace("Center", '"Center"'), id="quotes"),
@@ -91,8 +92,12 @@ def test_what_cannot_be_read_is_refused_with_its_line(written, text, message):
         read_ratings(written(text), known={"s1", "s2"})
 
 
+def test_a_table_in_utf_16_as_excel_saves_unicode_text_is_read(written):
+    assert read_ratings(written(PEOPLE.replace(",", "\t"), "utf-16")) == read_ratings(written(PEOPLE))
+
+
 def test_other_encodings_are_refused(written):
-    with pytest.raises(DataError, match="must be UTF-8 text, byte"):
+    with pytest.raises(DataError, match="this is no UTF-8 text"):
         read_ratings(written(PEOPLE.replace("ann", "ann\u00e9"), "latin-1"))
 
 

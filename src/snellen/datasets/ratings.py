@@ -16,7 +16,7 @@ from pathlib import Path
 from snellen.core.errors import DataError
 from snellen.core.labels import normal
 from snellen.core.stages import Choice, Key, Reply, Sample
-from snellen.datasets.text import DELIMITERS
+from snellen.datasets.text import DELIMITERS, read_text
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sample": ("sample", "stimulus", "stim", "item", "image", "id"),
@@ -99,7 +99,7 @@ def read_ratings(path: Path | str, *, known: Collection[str] | None = None) -> R
     answers a sample twice; each names file and line.
     """
     place = Path(path)
-    text = _text(place)
+    text = io.StringIO(read_text(place), newline=None).read()  # whatever ends its lines
     delimiter, columns = _columns(place, text)
     rows = list(_rows(place, text, delimiter, columns))
     ratings = tuple(row for row in rows if row.answer)
@@ -110,18 +110,9 @@ def read_ratings(path: Path | str, *, known: Collection[str] | None = None) -> R
     return Ratings(ratings, tuple(row for row in rows if not row.answer))
 
 
-def _text(place: Path) -> str:
-    try:
-        return place.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{place}: must be UTF-8 text, byte {error.start} is not") from error
-    except OSError as error:
-        raise DataError(f"{place}: cannot be read: {error.strerror}") from error
-
-
 def _columns(place: Path, text: str) -> tuple[str, dict[str, int]]:
     """The delimiter and the position of each column that is there."""
-    first = text.partition("\n")[0].rstrip("\r")
+    first = text.partition("\n")[0]
     headers = {d: [name.strip().casefold() for name in next(csv.reader([first], delimiter=d), [])] for d in DELIMITERS}
     delimiter = max(DELIMITERS, key=lambda d: sum(any(n in headers[d] for n in names) for names in COLUMNS.values()))
     header = headers[delimiter]

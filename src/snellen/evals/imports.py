@@ -23,7 +23,13 @@ from snellen.runs.store import Run
 
 
 def import_file(
-    path: Path, *, kind: str, out: Path, name: str | None = None, selection: Selection | None = None, **options: Any
+    path: str | Path,
+    *,
+    kind: str,
+    out: str | Path,
+    name: str | None = None,
+    selection: Selection | None = None,
+    **options: Any,
 ) -> Run:
     """A file of answers as a run in `out`, ready to be scored.
 
@@ -33,6 +39,7 @@ def import_file(
     """
     if kind not in IMPORTS:
         raise unknown("kind of import", kind, IMPORTS)
+    path, out = Path(path), Path(out)
     if not path.exists():
         raise DataError(f"there is no such file: {path}")
     given = {option: value for option, value in options.items() if value is not None}

@@ -34,7 +34,7 @@ SIDE = 400
 
 def report(
     runs: Sequence[Run],
-    out: Path,
+    out: str | Path,
     *,
     single_file: bool = False,
     pictures: int | None = None,
@@ -54,6 +54,7 @@ def report(
     """
     if not runs:
         raise InputError("a report needs at least one run")
+    out = Path(out)
     views = views_of(runs, names, data)
     if on == "common":
         views = on_common(views)

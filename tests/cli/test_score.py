@@ -137,7 +137,7 @@ def test_a_place_that_cannot_be_written_is_an_error_in_one_line(capsys, run) -> 
     ("words", "message"),
     [
         (("--as", "coco"), "an import as coco needs truth"),
-        (("--as", "civet-results", "--split", "test"), "an import as civet-results takes no split"),
+        (("--as", "civet-results", "--split", "test"), "takes no split; it takes reader, images"),
     ],
 )
 def test_an_import_says_which_option_it_lacks_or_does_not_take(capsys, data, words, message) -> None:

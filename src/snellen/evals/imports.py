@@ -76,7 +76,8 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
     free = any(declared.kind is declared.VAR_KEYWORD for declared in known.values())
     for option in given:
         if option not in known and (not free or option in _OF_BOXES):
-            raise SpecError(f"an import as {kind} takes no {option}")
+            takes = ", ".join(name for name, declared in known.items() if declared.kind is declared.KEYWORD_ONLY)
+            raise SpecError(f"an import as {kind} takes no {option}; it takes {takes}")
     for option, declared in known.items():
         if declared.kind is declared.KEYWORD_ONLY and declared.default is declared.empty and option not in given:
             raise SpecError(f"an import as {kind} needs {option}: the file or folder that says what is true")

@@ -67,11 +67,11 @@ def through_snellen(model: Any, prompts: Sequence[Prompt]) -> int:
     return sum(isinstance(reply, Reply) for _, reply in model.answer(prompts))
 
 
-def bare(address: str, prompts: Iterable[Prompt]) -> Callable[[], int]:
+def bare(model: Any, prompts: Iterable[Prompt]) -> Callable[[], int]:
     from openai import OpenAI
 
-    client = OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0)
-    fitted = [embedded._fitted(prompt) for prompt in prompts]
+    client = OpenAI(base_url=f"{model.server.address}/v1", api_key="none", max_retries=0)
+    fitted = [embedded._fitted(prompt, model.tokens) for prompt in prompts]
     bodies = []
     for prompt in fitted:
         url = "data:image/png;base64," + base64.b64encode(prompt.pictures[0].encoded()).decode()
@@ -118,7 +118,7 @@ def main() -> None:
 
     through_snellen(model, prompts[:5])
     rows = [measured("snellen", lambda: through_snellen(model, prompts), both)]
-    rows.append(measured("bare client", bare(server.address, prompts), both))
+    rows.append(measured("bare client", bare(model, prompts), both))
     rows.append({**measured("snellen, again", lambda: through_snellen(model, prompts), both)})
     model.close()
     rows[0]["first reply s"] = first_reply("embedded", "snellen-tiny")

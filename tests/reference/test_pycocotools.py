@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from snellen.core.detections import BoxTable
+from snellen.core.errors import NotInstalledError
 from snellen.scoring import curves
 from snellen.scoring.average_precision import AREAS, measure_of, point_ap
 from snellen.scoring.coco_matching import IGNORED, RIGHT, coco_matches
@@ -188,6 +190,13 @@ def test_every_summary_figure_is_that_of_pycocotools(max_dets: int, sets: tuple[
     for backend in ("hotcoco", "pycocotools"):
         equal(point_ap(truth, predicted, max_dets=max_dets, backend=backend).summary, theirs)
     equal(measured(truth, predicted, max_dets), theirs)
+
+
+def test_a_tool_that_is_not_installed_is_named_with_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pycocotools.coco", None)
+    boxes = BoxTable(("a",), ("cat",), np.array([0]), np.array([0]), np.array([[0.0, 0, 10, 10]]), np.array([0.5]))
+    with pytest.raises(NotInstalledError, match=r"pycocotools is not installed. Type:  pip install 'snellen\[test\]'"):
+        point_ap(boxes, boxes, backend="pycocotools")
 
 
 @RELAXED

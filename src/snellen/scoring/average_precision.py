@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from snellen.core.detections import BoxTable, Float, Int
-from snellen.core.errors import ShapeError
+from snellen.core.errors import NotInstalledError, ShapeError
 from snellen.core.estimates import Measure
 from snellen.core.tables import Pairs, Tables
 from snellen.scoring.coco_matching import AREAS, RIGHT, THRESHOLDS, CocoMatches, coco_matches, filled
@@ -153,8 +153,11 @@ def _pycocotools(truth: BoxTable, predicted: BoxTable, known: Any, limits: tuple
     import contextlib
     import io
 
-    from pycocotools.coco import COCO
-    from pycocotools.cocoeval import COCOeval
+    try:
+        from pycocotools.coco import COCO
+        from pycocotools.cocoeval import COCOeval
+    except ImportError:
+        raise NotInstalledError.of("pycocotools", "test") from None
 
     scores = filled(predicted.scores, len(predicted))
     with contextlib.redirect_stdout(io.StringIO()):

@@ -20,7 +20,7 @@ from snellen.bench.plan import jobs_of
 from snellen.bench.table import conclude
 from snellen.cli.app import main
 from snellen.core.detections import Detections
-from snellen.core.errors import GuardError, SpecError
+from snellen.core.errors import DataError, GuardError, SpecError
 from snellen.core.specs import ModelSpec
 from snellen.core.stages import Prompt, Reply
 from snellen.evals.imports import import_file
@@ -100,6 +100,46 @@ def test_the_threshold_of_imported_predictions_comes_from_valid_predictions(fold
     assert beside.rows == (("detector", "vlm", 1.0, 1.0, 1.0, 0.6), ("all", "vlm", 1.0, 1.0, 1.0, 0.6))
     many = replace(decision, rows=decision.rows * 3)
     assert notes(many)[-1] == "Models with confidences at the recall of those without: 6 rows in the report."
+
+
+def test_how_predictions_refer_to_classes_is_said_in_their_entry(folder: Path, tmp_path: Path) -> None:
+    whole = json.loads((folder / "set/test/_annotations.coco.json").read_text())
+    whole["categories"] = [{"id": 3, "name": "dust"}, {"id": 7, "name": "cell"}]
+    for box in whole["annotations"]:
+        box["category_id"] = 7
+    (folder / "set/test/_annotations.coco.json").write_text(json.dumps(whole))
+    rows = json.loads((folder / "test.json").read_text())  # category 1 is the second class from 0, the first from 1
+    (folder / "test.json").write_text(json.dumps([row for row in rows if row["score"] > 0.5]))
+    entry = {"predictions": {"set": "test.json"}}
+    of = {"path": "set", "split": "test"}
+
+    def found(refs: dict[str, str], out: str) -> Done:
+        return _done(_bench(folder, {"yolo": {**entry, **refs}}, data={"set": of}), tmp_path / out)[0]
+
+    scores = {}
+    for refs in ("index0", "index1"):
+        run = found({"image_refs": "id", "class_refs": refs}, refs).run
+        assert run is not None
+        scores[refs] = run.results()["metrics"]["f1"]["value"]
+    assert scores == {"index0": 1.0, "index1": 0.0}
+    again = found({"class_refs": "index1"}, "index0")
+    assert again.state == "error"
+    assert "image_refs or class_refs differ from those that were imported before" in again.reason
+    with pytest.raises(DataError, match=r"models\.vlm: class_refs go with predictions"):
+        read_bench(_bench(folder, {"vlm": {"model": "oracle", "class_refs": "id"}}))
+
+
+def test_what_is_doubtful_about_predictions_is_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = json.loads((folder / "test.json").read_text())
+    (folder / "test.json").write_text(json.dumps([*rows, {**rows[0], "image_id": 99}]))
+    file = _bench(
+        folder, {"detector": {"predictions": {"set": "test.json"}}}, data={"set": {"path": "set", "split": "test"}}
+    )
+    with pytest.raises(SystemExit, match="0"):
+        main(["bench", str(file), "--out", str(tmp_path / "out"), "--no-report"])
+    assert "1 of 13 predictions are of images that the data set does not have: left out (99)" in capsys.readouterr().err
 
 
 def test_a_fixed_point_is_for_boxes_with_scores(folder: Path, tmp_path: Path) -> None:

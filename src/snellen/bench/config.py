@@ -45,11 +45,12 @@ class DataEntry(_Strict):
 class ModelEntry(_Strict):
     """A model that is asked, or one whose predictions are there already.
 
-    predictions: data set -> file; valid_predictions: the same of the validation part. notation: how it writes boxes
-    (default: as the prompt prescribes). native: the notation that it speaks by itself, where the prompt prescribes
-    another (the score under it is shown beside). context: tokens that it can take, single_picture: that it takes one
-    picture a request; prompts beyond that are refused. parameters, released: what the figures of score against size
-    and age use. price: USD per million tokens (in, out).
+    predictions: data set -> file; valid_predictions: the same of the validation part; format, image_refs, class_refs:
+    how they are read (see `read_predictions`). notation: how it writes boxes (default: as the prompt prescribes).
+    native: the notation that it speaks by itself, where the prompt prescribes another (the score under it is shown
+    beside). context: tokens that it can take, single_picture: that it takes one picture a request; prompts beyond that
+    are refused. parameters, released: what the figures of score against size and age use. price: USD per million tokens
+    (in, out).
     """
 
     model: str | None = None
@@ -57,6 +58,8 @@ class ModelEntry(_Strict):
     predictions: dict[str, str] | None = None
     valid_predictions: dict[str, str] | None = None
     format: str | None = None
+    image_refs: str | None = None
+    class_refs: str | None = None
     notation: str | None = None
     native: str | None = None
     prompt: str | None = None
@@ -80,8 +83,9 @@ class ModelEntry(_Strict):
     def _one_of(self) -> ModelEntry:
         if (self.model is None) == (self.predictions is None):
             raise ValueError("a model entry has a model or predictions")
-        if self.valid_predictions is not None and self.predictions is None:
-            raise ValueError("valid_predictions go with predictions")
+        for field in ("valid_predictions", "image_refs", "class_refs"):
+            if getattr(self, field) is not None and self.predictions is None:
+                raise ValueError(f"{field} go with predictions")
         return self
 
 

@@ -191,14 +191,19 @@ def _placed(bench: Bench, job: Job, file: Path, task: Mapping[str, Any], where: 
     """The run of the predictions in `file`, made once."""
     if not file.exists():
         raise DataError(f"there is no such file: {file}")
-    selection = selection_of(bench)
+    selection, entry = selection_of(bench), bench.models[job.model]
+    refs = {"image_refs": entry.image_refs, "class_refs": entry.class_refs}
     if not exists(where):
         return import_file(file, kind="coco", out=where, name=job.model, truth=task["data"], format=job.format,
-                           split=task.get("split"), selection=selection)  # fmt: skip
+                           split=task.get("split"), selection=selection, **refs)  # fmt: skip
     run = Run.open(where)
     same = run.manifest.data.get(file.name) == digest(file)
-    if not same or run.manifest.selection != selection:
-        what = "the samples differ from" if same else "these predictions are not"
+    was = run.manifest.notes
+    read = (was.get("images_by"), was.get("classes_by"))
+    reread = (entry.image_refs or read[0], entry.class_refs or read[1]) != read
+    if not same or run.manifest.selection != selection or reread:
+        what = "image_refs or class_refs differ from" if reread else "the samples differ from"
+        what = what if same else "these predictions are not"
         raise StoreError(f"{what} those that were imported before: {file}. Remove {where} to import them anew")
     return run
 

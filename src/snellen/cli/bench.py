@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from snellen.bench.config import Bench
     from snellen.bench.decide import Decision
+    from snellen.bench.execute import Done
     from snellen.bench.forecast import Forecast
     from snellen.bench.plan import Job
     from snellen.core.estimates import Estimate
@@ -56,6 +57,7 @@ def bench(
         _plan(chosen, jobs, out, as_json=json_)
         return
     done = execute(chosen, jobs, out, told=_tell, progress=_lines())
+    _warn(done)
     check_names(done)
     outcome = conclude(chosen, done)
     out.mkdir(parents=True, exist_ok=True)
@@ -167,6 +169,15 @@ def _line(each: Forecast) -> str:
 def _tell(job: Job, state: str) -> None:
     if state:
         sys.stderr.write(f"{job.name}: {state}\n")
+
+
+def _warn(done: Sequence[Done]) -> None:
+    """What is doubtful about the predictions that were there already, on stderr."""
+    from snellen.cli.printing import warn_of_import
+
+    for each in done:
+        if each.run is not None and each.job.predictions is not None:
+            warn_of_import(each.run.manifest.notes)
 
 
 def _lines(*, every: float = 10.0) -> Callable[[Progress], None]:

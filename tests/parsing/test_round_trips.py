@@ -88,6 +88,18 @@ def test_a_reply_cut_anywhere_reads_as_its_complete_instances(
         assert got == full[: len(got)], text[:end]
 
 
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_a_reply_cut_at_each_of_its_characters_has_no_box_of_another_frame(name: str, form: str) -> None:
+    boxes = np.array([[100.75, 1.75, 301.75, 100.75], [8, 16, 640, 480]])
+    text = write_boxes(Detections(boxes, ("cat", "cat")), notation=name, size=SIZE, input_size=SEEN, format=form)
+    points = NOTATIONS[name].points or FORMATS[form].points
+    full = _rows(read_reply(text + "\n", notation=name, size=SIZE, input_size=SEEN), points=points)
+    assert len(full) == 2
+    for end in range(len(text)):
+        got = _rows(read_reply(text[:end], notation=name, size=SIZE, input_size=SEEN), points=points)
+        assert got == full[: len(got)], text[:end]
+
+
 def _rows(reading: object, *, points: bool) -> list[list[float]]:
     value = reading.points.value if points else reading.boxes.value  # type: ignore[attr-defined]
     if value is None:

@@ -29,8 +29,12 @@ _WORDS = 6
 
 
 def read(text: str, context: Context) -> Scan:
-    """Lines that hold four numbers at their end or their beginning, and a label or class number beside them."""
-    lines = [] if context.points else text.splitlines(keepends=True)
+    """Lines that hold four numbers at their end or their beginning, and a label or class number beside them.
+
+    Where braces are open, the lines are parts of an object that was cut: its numbers are no list's, nor in its scale.
+    """
+    cut_object = text.count("{") != text.count("}")
+    lines = [] if context.points or cut_object else text.splitlines(keepends=True)
     items = []
     cut = False
     for i, line in enumerate(lines):

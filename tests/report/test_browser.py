@@ -86,6 +86,48 @@ def test_a_gallery_of_boxes_is_paged_filtered_and_enlarged(chromium: Any, many: 
     assert wide == 1400
 
 
+def test_a_chosen_class_counts_its_instances_and_orders_by_its_errors(
+    chromium: Any, make_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    folder = tmp_path / "set" / "test"
+    folder.mkdir(parents=True)
+    labels = {1: (1, 2, 2, 2), 2: (1, 2), 3: (1, 1)}  # of the boxes of each picture
+    images, annotations = [], []
+    for i, of in labels.items():
+        Image.new("RGB", (90, 40), (i, 0, 0)).save(folder / f"p{i}.png")
+        images.append({"id": i, "file_name": f"p{i}.png", "width": 90, "height": 40})
+        for k, category in enumerate(of):
+            box = {"bbox": [20 * k, 10, 15, 15], "area": 225, "iscrowd": 0}
+            annotations.append({"id": len(annotations) + 1, "image_id": i, "category_id": category, **box})
+    data = {
+        "images": images,
+        "annotations": annotations,
+        "categories": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
+    }
+    (folder / "_annotations.coco.json").write_text(json.dumps(data))
+
+    def says(prompt: Prompt) -> Reply:
+        i = int(prompt.key.sample[1])
+        found = np.array([[0.0, 10.0, 15.0, 25.0]])  # the first box of 1 and 2, of class a; 3 is answered with nothing
+        return Reply(detections=Detections.empty() if i == 3 else Detections(found, ("a",), np.array([0.9])))
+
+    run = make_run("few", says, sample=None, task="detect", data=str(folder.parent), split="test")
+    values, trouble = chromium.look(
+        report([run], tmp_path / "report"),
+        cards("[...document.querySelectorAll('.gallery select')[0].options].map(option => option.textContent)"),
+        choose(0, ""),
+        choose(0, "0"),
+        choose(0, "1"),
+        choose(1, "hit"),
+    )
+    assert trouble == []
+    assert values[0] == ["all", "a (4)", "b (4)"]
+    assert values[1] == ["p1.png", "p3.png", "p2.png"]
+    assert values[2] == ["p3.png", "p1.png", "p2.png"]
+    assert values[3] == ["p1.png", "p2.png"]
+    assert values[4] == []
+
+
 def test_a_gallery_that_loads_late_does_not_push_away_the_section_asked_for(
     chromium: Any, many: Run, tmp_path: Path
 ) -> None:

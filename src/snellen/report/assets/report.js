@@ -154,7 +154,10 @@
   function boxes(root, data) {
     const state = { label: "", kind: "", sort: "errors", search: "", truth: true, said: true };
     const kindIndex = new Map(data.kinds.map((kind, i) => [kind, i]));
-    const present = counted(data.items.flatMap((item) => item.boxes.map((box) => box[LABEL])));
+    const present = new Map();  // label -> true instances; 0 where it was only predicted
+    for (const item of data.items) {
+      for (const box of item.boxes) present.set(box[LABEL], (present.get(box[LABEL]) || 0) + (box[TRUTH] && data.kinds[box[KIND]] !== "crowd" ? 1 : 0));
+    }
     const kindCounts = counted(data.items.flatMap((item) => item.boxes.filter((box) => !box[TRUTH] || data.kinds[box[KIND]] === "miss").map((box) => data.kinds[box[KIND]])));
     const controls = make("div", { class: "controls" });
     const labels = [...present].sort((a, b) => b[1] - a[1]).map(([i, n]) => [String(i), `${data.labels[i]} (${n})`]);
@@ -177,16 +180,24 @@
     root.append(controls, key);
     const show = pager(root, (item, i, all) => boxCard(item, i, all, data, state));
     let current = [];
-    const wanted = (item) => item.boxes.some((box) =>
-      (!state.label || String(box[LABEL]) === state.label)
-      && (!state.kind || (box[KIND] === kindIndex.get(state.kind) && (!box[TRUTH] || state.kind === "miss"))));
+    const labelled = (box) => !state.label || String(box[LABEL]) === state.label;
+    const ofKind = (box) => !state.kind || (box[KIND] === kindIndex.get(state.kind) && (!box[TRUTH] || state.kind === "miss"));
+    const wanted = (item) => item.boxes.some((box) => labelled(box) && ofKind(box));
+    const wrong = (box) => {
+      const kind = data.kinds[box[KIND]];
+      return box[TRUTH] ? kind === "miss" : kind !== "hit" && kind in data.words;
+    };
+    let errors = new Map();  // item -> errors of the class and kind chosen; beside hits, of the class
+    const erring = (item) => !state.label && !state.kind ? item.errors
+      : item.boxes.filter((box) => wrong(box) && labelled(box) && (state.kind === "hit" || ofKind(box))).length;
     const orders = {
-      errors: (a, b) => b.errors - a.errors, fewest: (a, b) => a.errors - b.errors,
+      errors: (a, b) => errors.get(b) - errors.get(a), fewest: (a, b) => errors.get(a) - errors.get(b),
       many: (a, b) => b.boxes.length - a.boxes.length, name: (a, b) => a.id.localeCompare(b.id, "en", { numeric: true }),
     };
     function update() {
       current = data.items.filter((item) => (!state.search || item.id.toLowerCase().includes(state.search))
         && ((!state.label && !state.kind) || wanted(item)));
+      errors = new Map(current.map((item) => [item, erring(item)]));
       current.sort((a, b) => orders[state.sort](a, b) || a.id.localeCompare(b.id, "en", { numeric: true }));
       show(current);
     }

@@ -6,6 +6,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_filters_show_what_a_run_got_wrong_and_boxes_are_named(chromium: Any, ma
         enter("show", "wrong 2"),
         shown("p0000.png"),
         boxes,
-        "[...document.querySelectorAll('.run svg')].map(svg => svg.querySelectorAll('rect').length)",
+        "[...document.querySelectorAll('.run svg')].map(svg => [...svg.children].map(box => box.getAttribute('class')))",
         enter("q", "p0001"),
         shown("p0001.png"),
         boxes,
@@ -161,7 +162,7 @@ def test_filters_show_what_a_run_got_wrong_and_boxes_are_named(chromium: Any, ma
     assert trouble == []
     missed, rects, called, markup, nothing = (values[i] for i in (2, 3, 6, 7, 10))
     assert missed == ["matchedcell 0.75", "missedcell"]
-    assert rects == [2, 1]
+    assert rects == [["truth", "hit"], ["lost"]]
     assert called == ["matched<b>wire</b> 0.75", "not matchedcell 0.75missed<b>wire</b>"]
     assert markup == 0, "names are text, whatever they hold"
     assert nothing == "No sample fits the search and the filters."
@@ -213,6 +214,32 @@ def test_an_address_opens_the_sample_on_its_page_under_its_filters(chromium: Any
     again, _ = chromium.look(f"{many}{values[4]}", TITLE, COUNT, ready=READY)
     assert f"id={again[0]}" in values[4]
     assert again[1] == values[2]
+
+
+def test_equal_boxes_are_counted_and_attributes_asked_for_only_where_there_are_any(
+    chromium: Any, many: str, tmp_path: Path
+) -> None:
+    hidden = "document.getElementById('attributes').hidden"
+    assert chromium.look(many, hidden, ready=READY) == ([False], [])
+    folder = tmp_path / "set" / "test"
+    folder.mkdir(parents=True)
+    Image.new("RGB", (90, 40)).save(folder / "p.png")
+    box = {"image_id": 1, "category_id": 1, "area": 225, "iscrowd": 0}
+    whole = {
+        "images": [{"id": 1, "file_name": "p.png", "width": 90, "height": 40}],
+        "annotations": [{"id": k, "bbox": [20 * k, 10, 15, 15], **box} for k in range(1, 4)],
+        "categories": [{"id": 1, "name": "cell"}],
+    }
+    (folder / "_annotations.coco.json").write_text(json.dumps(whole))
+    task = open_task({"task": "detect", "data": str(folder.parent), "split": "test"})
+    found = Detections(np.array([[20.0, 10.0, 35.0, 25.0]]), ("cell",), None)
+    done = run(task, FakeModel(lambda _: Reply(detections=found)), tmp_path / "run")
+    score(done, intervals=False)
+    with served([done]) as url:
+        lists = "[...document.querySelectorAll('.run dd')].map(node => node.textContent)"
+        values, trouble = chromium.look(url, shown("p.png"), hidden, lists, ready=READY)
+    assert trouble == []
+    assert values[1:] == [True, ["cell", "cell \u00d7 2"]]
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -70,7 +70,7 @@ async function show(id) {
     about.boxes || !found.size ? null : frame(found, []),
     make("div", { class: "runs" }, ...found.runs.map((run) => make("section", { class: "run" },
       make("h3", {}, run.name + " "),
-      about.boxes ? frame(found, run.boxes) : null,
+      about.boxes ? frame(found, run.boxes, run.missed) : null,
       make("p", { class: run.right ? "right" : "wrong" }, (run.right ? "right" : "wrong") + (run.answer === null ? "" : `: ${run.answer}`) + (run.status === "ok" ? "" : ` (${run.status})`)),
       run.reason ? make("p", { class: "soft" }, run.reason) : null,
       about.boxes ? said(found, run) : null,
@@ -80,14 +80,19 @@ async function show(id) {
 }
 function legend(below) {
   const key = (kind, text) => make("span", {}, make("i", { class: kind }), text);
-  return make("p", { class: "soft legend" }, key("truth", "truth"), key("hit", "predicted, matched"), key("miss", "predicted, not matched"), below ? key("under", "predicted, below the operating point") : null);
+  return make("p", { class: "soft legend" }, key("truth", "truth"), key("lost", "truth, missed"), key("hit", "predicted, matched"), key("miss", "predicted, not matched"), below ? key("under", "predicted, below the operating point") : null);
 }
 function named(item) { return item.label + (item.score === null ? "" : ` ${item.score.toFixed(2)}`); }
+function listed(items) {
+  const counts = new Map();
+  for (const name of items.map(named)) counts.set(name, (counts.get(name) || 0) + 1);
+  return [...counts].map(([name, n]) => (n > 1 ? `${name} \u00d7 ${n}` : name)).join(", ");
+}
 function said(found, run) {
   const rows = [["matched", run.boxes.filter((box) => box.matched)], ["not matched", run.boxes.filter((box) => !box.matched && box.counts)], ["below the operating point", run.boxes.filter((box) => !box.counts)], ["missed", run.missed.map((i) => found.truth[i])]];
-  return make("dl", {}, ...rows.filter(([, boxes]) => boxes.length).flatMap(([name, boxes]) => [make("dt", {}, name), make("dd", {}, boxes.map(named).join(", "))]));
+  return make("dl", {}, ...rows.filter(([, boxes]) => boxes.length).flatMap(([name, boxes]) => [make("dt", {}, name), make("dd", {}, listed(boxes))]));
 }
-function frame(found, boxes) {
+function frame(found, boxes, missed = []) {
   if (!found.size) return make("p", { class: "soft" }, "no picture");
   const picture = make("img", { src: "/api/picture?" + new URLSearchParams({ id: found.id }), alt: `the picture of ${found.id}`, loading: "lazy" });
   const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg");
@@ -95,10 +100,10 @@ function frame(found, boxes) {
   const draw = (item, kind) => {
     const [x1, y1, x2, y2] = item.box, rect = document.createElementNS(ns, "rect"), title = document.createElementNS(ns, "title");
     for (const [key, value] of Object.entries({ x: x1, y: y1, width: Math.max(0, x2 - x1), height: Math.max(0, y2 - y1), class: kind })) rect.setAttribute(key, value);
-    title.textContent = `${named(item)} (${kind === "truth" ? "truth" : kind === "hit" ? "matched" : kind === "miss" ? "not matched" : "below the operating point"})`;
+    title.textContent = `${named(item)} (${kind === "truth" ? "truth" : kind === "lost" ? "truth, missed" : kind === "hit" ? "matched" : kind === "miss" ? "not matched" : "below the operating point"})`;
     rect.append(title); svg.append(rect);
   };
-  if (about.boxes) { found.truth.forEach((item) => draw(item, "truth")); boxes.forEach((item) => draw(item, item.matched ? "hit" : item.counts ? "miss" : "under")); }
+  if (about.boxes) { found.truth.forEach((item, i) => draw(item, missed.includes(i) ? "lost" : "truth")); boxes.forEach((item) => draw(item, item.matched ? "hit" : item.counts ? "miss" : "under")); }
   const node = make("div", { class: "frame" }, picture, svg);
   if (!about.boxes) node.style.maxWidth = "24rem";
   else { node.title = "Click: larger, and back"; node.onclick = () => node.parentNode.classList.toggle("large"); }
@@ -138,5 +143,6 @@ window.onhashchange = arrive;
   const shows = ["all", "all right", "all wrong", "disagree", "unreadable", ...about.runs.map((_, i) => `wrong ${i + 1}`)];
   by("show").append(...shows.map((name) => make("option", { value: name }, name.startsWith("wrong ") ? `wrong: ${about.runs[Number(name.slice(6)) - 1].name}` : name)));
   for (const [name, values] of Object.entries(about.attributes)) by("where").append(...values.map((value) => make("option", { value: `${name}=${value}` }, `${name}: ${value}`)));
+  by("attributes").hidden = !Object.keys(about.attributes).length;
   arrive();
 })();

@@ -86,7 +86,7 @@ OPEN_ENDED: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "
 AMOUNTS: frozenset[str] = frozenset({"count_ratio", "mae", "rmse", "words", "words_sd"})
 """Of these, those that are never below 0: their errors are alike in proportion, not in size."""
 
-ROOT_BIASED: frozenset[str] = frozenset({"ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large"})
+OVERRATED: frozenset[str] = frozenset({"ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large"})
 """Metrics that small samples overrate by an amount that falls with about the root of their size: AP reads the best of
 many noisy precisions. Halves of the sample tell how much (`statistics.intervals`)."""
 

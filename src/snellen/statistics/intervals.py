@@ -9,7 +9,7 @@ where all is right they have no width at all.
   Student's t of m - 1 degrees of freedom in place of the normal quantile (as Korn and Graubard do with Clopper and
   Pearson's: Survey Methodology 24, 1998). It is centred on p less the bootstrap's bias (macro-F1 shifts when
   resampled), contains the value, stays within 0..1, and is skewed as it must be.
-* AP is overrated by small samples by much of its standard error (`core.estimates.ROOT_BIASED`). Resamples repeat what
+* AP is overrated by small samples by much of its standard error (`core.estimates.OVERRATED`). Resamples repeat what
   they draw and show too little of that; halves of the clusters, drawn without replacement, are plain smaller samples of
   the same population (Politis, Romano and Wolf, Subsampling, 1999), and overrate it more. The interval is centred on p
   less the bias that they tell, class by class where the classes' own values are at hand, since halves lack some of the
@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from snellen.core.errors import SpecError
-from snellen.core.estimates import AMOUNTS, FOLDED, OPEN_ENDED, ROOT_BIASED, Estimate, Float, Measure, Ratio, Ratios
+from snellen.core.estimates import AMOUNTS, FOLDED, OPEN_ENDED, OVERRATED, Estimate, Float, Measure, Ratio, Ratios
 from snellen.statistics.resampling import Clusters, evaluate
 
 PROBED = 1000
@@ -48,11 +48,11 @@ PAIRS = 40
 ROOT_FACTOR = 1 + math.sqrt(2)
 """A bias that falls with the root of the sample's size is so many times what halves of the sample add to it, being
 sqrt(2) times as large there, and so many times what resamples add, whose noise is twice the sample's."""
-SLOW_FACTOR = 2.7
+BIAS_FACTOR = 2.7
 """The same for AP, as measured in simulated sets of 40 to 325 pictures: 1.0 to 3.2, standard deviation 0.55, each set
 weighted by the square of bias over spread; largest where classes have few truths. Curves of few truths are also read at
 too high a recall, by half a step on average: halves lose by that a part of what noise adds to them."""
-SLOW_DOUBT = 1 / 5
+BIAS_DOUBT = 1 / 5
 """Standard error of the correction for AP, as a share of it, by the law itself: 0.55 of 2.7."""
 NOISE = 1.15
 """What the noise of such a correction adds to the spread: 1 to 35 % in simulated sets, 12 % on average."""
@@ -63,9 +63,9 @@ def is_open_ended(name: str) -> bool:
     return name.partition(".")[0] in OPEN_ENDED
 
 
-def is_root_biased(name: str) -> bool:
+def is_overrated(name: str) -> bool:
     """Whether small samples overrate a metric (or `metric.<class>`) by an amount that falls with their root."""
-    return name.partition(".")[0] in ROOT_BIASED
+    return name.partition(".")[0] in OVERRATED
 
 
 def wilson(k: float, n: float, *, level: float = 0.95) -> Estimate:
@@ -120,7 +120,7 @@ def bootstrap(
         return estimates
     ratios: Mapping[str, Ratio] = measure.ratios if isinstance(measure, Ratios) else {}
     drawn = evaluate(measure, groups.draws(draws, rng))
-    biases = _slow_biases(measure, groups, rng)
+    biases = _overratings(measure, groups, rng)
     still: list[str] = []
     out: dict[str, Estimate] = {}
     for name, found in estimates.items():
@@ -182,11 +182,11 @@ def freedom(groups: Clusters, ratio: Ratio | None) -> float:
     return most if excess <= 0 else min(most, 2 * groups.count / excess)
 
 
-def _slow_biases(measure: Measure, groups: Clusters, rng: np.random.Generator) -> dict[str, float]:
+def _overratings(measure: Measure, groups: Clusters, rng: np.random.Generator) -> dict[str, float]:
     """The bias of those metrics whose halves tell it; of a mean over classes (`ap`, where the measure gives
     `ap.<class>` too) the mean of theirs: halves lack some of the rare classes, so their means are over easier ones.
     """
-    names = [name for name in measure.names if is_root_biased(name)]
+    names = [name for name in measure.names if is_overrated(name)]
     if not names:
         return {}
     whole = {name: float(values[0]) for name, values in measure(np.ones((1, len(groups.index)))).items()}
@@ -195,7 +195,7 @@ def _slow_biases(measure: Measure, groups: Clusters, rng: np.random.Generator) -
     for name in names:
         parts = [] if "." in name else [part for part in whole if part.startswith(f"{name}.")]
         added = [added_by_halves(whole[part], halved[part]) for part in parts or [name] if math.isfinite(whole[part])]
-        out[name] = SLOW_FACTOR * sum(added) / len(added) if added else 0.0
+        out[name] = BIAS_FACTOR * sum(added) / len(added) if added else 0.0
     return out
 
 
@@ -223,7 +223,7 @@ def _interval(
         if bias is None:
             bias = float(defined.mean()) - value
         else:
-            error = math.hypot(error * NOISE, bias * SLOW_DOUBT)
+            error = math.hypot(error * NOISE, bias * BIAS_DOUBT)
         centre = min(max(value - bias, 0.0), 1.0)
         edge = min(error, 0.5)
         inner = min(max(centre, edge), 1 - edge)  # a centre at the very end would be worth no trial at all

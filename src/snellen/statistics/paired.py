@@ -21,7 +21,7 @@ from snellen.core.estimates import Estimate, Float, Measure, Ratio, Ratios
 from snellen.statistics.hypotheses import holm_adjusted, mcnemar
 from snellen.statistics.intervals import (
     is_open_ended,
-    is_root_biased,
+    is_overrated,
     normal_quantile,
     point,
     spread,
@@ -97,7 +97,7 @@ def difference(
                 pair = _of_draws(
                     pair,
                     two.value - one.value,
-                    spread(drawn[name], groups.effective) * (UNDERSTATED if is_root_biased(name) else 1),
+                    spread(drawn[name], groups.effective) * (UNDERSTATED if is_overrated(name) else 1),
                     groups.effective - 1,
                     level=level,
                     share=not is_open_ended(name),

@@ -1,7 +1,7 @@
 """Trains the embedded VLM from nothing on Snellen's kind of pictures, on one CPU thread; writes its folder and GGUF.
 
     python recipes/train_embedded_vlm.py out/                          resumes where it was stopped
-    python recipes/train_embedded_vlm.py out/ --seed 0 --export src/snellen/models/weights/snellen-tiny
+    python recipes/train_embedded_vlm.py out/ --seed 1 --export src/snellen/models/weights/snellen-tiny
 
 First it learns to see, in crowded pictures without a word: each picture token is asked for the object whose centre it
 holds (shape, colour, sheen, box); the head for that question is thrown away. Then the eye stands still and the speaker

@@ -149,7 +149,7 @@ def test_filters_show_what_a_run_got_wrong_and_boxes_are_named(chromium: Any, ma
         enter("show", "wrong 2"),
         shown("p0000.png"),
         boxes,
-        "[...document.querySelectorAll('.run svg')].map(svg => [...svg.children].map(box => box.getAttribute('class')))",
+        "[...document.querySelectorAll('.run svg')].map(svg => [...svg.children].map(b => b.getAttribute('class')))",
         enter("q", "p0001"),
         shown("p0001.png"),
         boxes,

@@ -45,7 +45,8 @@ def import_file(
     given = {option: value for option, value in options.items() if value is not None}
     _check(kind, given)
     made = IMPORTS[kind](path, **given)
-    spec = ModelSpec("import", name or path.name.partition(".")[0], {"as": kind, "sha256": digest(path)})
+    content = digest(path)
+    spec = ModelSpec("import", name or path.name.partition(".")[0], {"as": kind, "sha256": content})
     chosen = selection or Selection()
     found = survey(made.task, chosen, draws=made.draws)
     manifest = Manifest(
@@ -56,7 +57,7 @@ def import_file(
         selection=chosen,
         samples=found.samples,
         requests=found.requests,
-        data={"truth": found.truth, path.name: digest(path)},
+        data={"truth": found.truth, path.name: content},
         notes={"file": str(path), **made.facts},
     )
     run = Run.create(out, manifest, ids=found.ids)
@@ -127,13 +128,12 @@ IMPORTS: Mapping[str, Callable[..., Imported]] = {
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, read in pieces; of a folder: of the names and sizes in it."""
+    """SHA-256 of a file; of a folder: of the names and contents of the files in it."""
+    if not path.is_dir():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     found = hashlib.sha256()
-    if path.is_dir():
-        for entry in sorted(path.rglob("*")):
-            found.update(f"{entry.relative_to(path)} {entry.stat().st_size}\n".encode())
-        return found.hexdigest()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            found.update(piece)
+    for entry in sorted(path.rglob("*")):
+        if entry.is_file():
+            found.update(f"{entry.relative_to(path)} {digest(entry)}\n".encode())
     return found.hexdigest()

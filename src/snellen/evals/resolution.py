@@ -117,6 +117,6 @@ def sentence(found: Mapping[str, Any]) -> str:
     if found.get("median_tokens") is not None:
         text += (
             f", {found['median_tokens']:.1f} vision tokens of {found['px_per_token']:.0f} px; "
-            f"{100 * found['under_one_token']:.0f} % are smaller than one token"
+            f"{100 * found['under_one_token']:.1f} % are smaller than one token"
         )
     return text

@@ -71,6 +71,7 @@ NOT_READ = [
     ("parts of 1 that reach over the edge", "wade", '[{"label": "a", "box": [-0.02, 0.55, 0.48, 1.02]}]', "malformed"),
     ("whole ones beside parts of 1", "wade", '[{"label": "a", "box": [0.1, 0.2, 0.3, 0.4]}, {"label": "b", "box": [0, 0, 1, 1]}]', "malformed"),
     ("boxes without a label, where labels are prescribed", "wade", "[[1, 2, 3, 4]]", "malformed"),
+    ("a backslash inside a number of packed JSON", "coco", r'"[{\"bbox_2d\": [10, 2\0, 30, 40], \"label\": \"cat\"}]"', "truncated"),
     ("per cent in brackets", "qwen3-vl", "cat: [10%, 20%, 30%, 40%]", "malformed"),
     ("nothing of one, something of another", "qwen3-vl", "There are no dogs, but I see two cats.", "malformed"),
     ("a stray bracket in a line", "deepseek-vl2", "[580, 270, 999, [904]\n", "truncated"),

@@ -227,11 +227,15 @@ class _Scan:
         return unescaped(self.text[start : found.start()]), found.end()
 
 
-def unescaped(content: str) -> str:
-    """A string's content with its escapes (also of signs that need none) as the signs they stand for."""
+def unescaped(content: str, *, packed: bool = False) -> str:
+    """A string's content with its escapes (also of signs that need none) as the signs they stand for.
+
+    packed: the content is JSON itself; then signs that need no escape keep the backslash, for `2\\0` is no number 20.
+    """
     if "\\" not in content:
         return content
-    text = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", _escape, content, flags=re.DOTALL)
+    sign = r'["\\/bfnrt]' if packed else "."
+    text = re.sub(rf"\\(u[0-9a-fA-F]{{4}}|{sign})", _escape, content, flags=re.DOTALL)
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # pairs are one sign; half a pair is none

@@ -39,7 +39,7 @@ def read(text: str, context: Context) -> Scan:
     scanned = _read(text, context)
     if '\\"' not in text or any(item.numbers for item in scanned.items):
         return scanned
-    inside = "\n".join(unescaped(m[1]) for m in _STRING.finditer(text) if m[1] and '\\"' in m[1])
+    inside = "\n".join(unescaped(m[1], packed=True) for m in _STRING.finditer(text) if m[1] and '\\"' in m[1])
     for packed in (inside, text.replace('\\"', '"').replace("\\n", "\n")):
         unpacked = _read(packed, context)
         if any(item.numbers for item in unpacked.items):

@@ -123,6 +123,7 @@ def _plan(chosen: Bench, jobs: list[Job], out: Path, *, as_json: bool) -> None:
     """What would be asked, and what that costs and takes; exit code 2 where a job cannot be done."""
     from snellen.bench.forecast import forecast
     from snellen.cli.watching import duration
+    from snellen.datasets.findings import counted
 
     found = [forecast(chosen, job, out) for job in jobs]
     faults = [each for each in found if each.fault]
@@ -135,7 +136,7 @@ def _plan(chosen: Bench, jobs: list[Job], out: Path, *, as_json: bool) -> None:
         budget = "" if chosen.budget is None else f" of a budget of {chosen.budget:g}"
         unknown = sorted({each.job.model for each in found if each.dollars is None and not each.fault})
         typer.echo(
-            f"{len(found)} run{'s' if len(found) != 1 else ''}, {sum(each.left for each in found):,} requests to make, "
+            f"{counted(len(found), 'runs')}, {counted(sum(each.left for each in found), 'requests')} to make, "
             f"about {sum(each.dollars or 0.0 for each in found):.4g} USD{budget}"
             + (f" without {', '.join(unknown)} (price unknown: price: [in, out] in the entry)" if unknown else "")
         )

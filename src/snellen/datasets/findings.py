@@ -77,7 +77,7 @@ _ONE = {
     "chains": "chain", "pairs": "pair", "rows": "row", "are": "is", "were": "was", "have": "has", "lack": "lacks",
     "hold": "holds", "their": "its", "give": "gives", "they": "it", "write": "writes",
     "count": "counts", "reach": "reaches", "areas": "area", "places": "place", "regions": "region",
-    "sides": "side",
+    "sides": "side", "runs": "run", "requests": "request",
 }  # fmt: skip
 
 

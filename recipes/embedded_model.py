@@ -50,9 +50,6 @@ MEAN, SPREAD = 0.0, 0.5
 TOKEN_PX = PATCH * MERGE
 """Side of the square of pixels behind one picture token."""
 
-TOKENS = 100
-"""The most tokens of a picture, as `snellen.models.embedded` sends it."""
-
 
 @dataclass(frozen=True)
 class Shape:

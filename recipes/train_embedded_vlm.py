@@ -28,13 +28,14 @@ import embedded_questions
 import embedded_scenes
 import embedded_training
 import torch
-from embedded_model import PATCH, TOKEN_PX, TOKENS, Shape
+from embedded_model import PATCH, TOKEN_PX, Shape
 from embedded_questions import Question
 from embedded_scenes import SHEENS, Scene
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 from transformers import PreTrainedTokenizerFast
 
+from snellen.models.embedded import TOKENS
 from snellen.stimuli.worlds import COLOURS, SHAPES
 
 SQUARE = (320, 320)

@@ -25,6 +25,7 @@ from snellen.evals.votes import majority
 from snellen.parsing.choice import read_choice
 from snellen.parsing.confidence import certainty
 from snellen.prompts.choice import INSTRUCTION, closed_prompt
+from snellen.runs.selection import among
 from snellen.scoring.choice import tabulate
 from snellen.stimuli.custom import sha256_of
 from snellen.stimuli.table import EXAMS, build, options_of
@@ -76,7 +77,7 @@ def exam(
         return read_one(sample, exchange.prompt.labels, exchange.reply, reader)
 
     def balance(ids: frozenset[str] | None) -> Mapping[str, Json]:
-        found = certificate(samples if ids is None else _among(samples, ids))
+        found = certificate(among(samples, ids))
         facts = dict(samples.exam.facts) if isinstance(samples, Arranged) else {}
         return found | ({"exam": facts} if facts else {})
 
@@ -87,10 +88,6 @@ def exam(
         return with_thresholds(tabulate(pairs))
 
     return Task(spec, samples, prompts, read, tables, target, majority if votes else None, balance)
-
-
-def _among(samples: Arranged | InFolder, ids: frozenset[str]) -> Iterable[Sample[Choice]]:
-    return samples.among(ids) if isinstance(samples, Arranged) else (s for s in samples if s.id in ids)
 
 
 def _source(setting: str, seed: int, options: dict[str, Any]) -> tuple[Arranged | InFolder, dict[str, Json]]:

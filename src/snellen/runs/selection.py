@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from snellen.core.errors import SpecError
 from snellen.core.stages import AnyTask, Choice, Indexed, Sample, Samples
 from snellen.runs.manifest import Selection
+
+T = TypeVar("T")
 
 
 class Survey(NamedTuple):
@@ -159,10 +161,12 @@ def _feed_array(update: Callable[[bytes], None], value: np.ndarray[Any, Any]) ->
 
 
 def walk(task: AnyTask, ids: frozenset[str] | None) -> Iterator[Sample[Any]]:
-    """The selected samples, in the task's order. Of `Indexed` samples the others are not made."""
-    if ids is not None and isinstance(task.samples, Indexed):
-        yield from task.samples.among(ids)
-        return
-    for sample in task.samples:
-        if ids is None or sample.id in ids:
-            yield sample
+    """The selected samples, in the task's order."""
+    return among(task.samples, ids)
+
+
+def among(samples: Samples[T], ids: frozenset[str] | None) -> Iterator[Sample[T]]:
+    """The samples of these ids (None: all), in order. Of `Indexed` samples the others are not made."""
+    if ids is not None and isinstance(samples, Indexed):
+        return samples.among(ids)
+    return (sample for sample in samples if ids is None or sample.id in ids)
